@@ -1,0 +1,66 @@
+"""Softmax: from scores, which may be any numbers, to weights, which are shares of one whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qkv.core.inputs import Array, as_scores
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+def softmax(scores: Float[Array, "*rows n_k"]) -> Float[Array, "*rows n_k"]:
+    r"""Turn each row of scores into weights that are at least 0 and sum to 1.
+
+    .. math:: w_j = \frac{e^{s_j}}{\sum_{j'} e^{s_{j'}}}
+
+    The sum runs over the last axis, the keys: one row is what one query gives out. Softmax over
+    any other axis lets queries compete for a key; there is no argument for it here.
+
+    Parameters
+    ----------
+    scores : array, shape (..., n_k)
+        One score for each key. -inf where the query may not look.
+
+    Returns
+    -------
+    weights : array, shape (..., n_k)
+        Shares of one whole; 0 where the score is -inf. A row that is -inf everywhere gives zeros.
+
+    Raises
+    ------
+    ShapeError
+        If `scores` has no axis, or an axis of size 0.
+    ValueError
+        If `scores` holds NaN or +inf, or is not an array of real numbers.
+
+    Notes
+    -----
+    Adding one number to a whole row changes nothing, for it leaves numerator and denominator as a
+    common factor. So the largest score of the row is taken off first, and ``exp`` cannot overflow.
+
+    References
+    ----------
+    Bridle, "Probabilistic interpretation of feedforward classification network outputs" (1990),
+    equation 1. Used in Vaswani et al., "Attention is all you need" (2017), section 3.2.1,
+    equation 1.
+
+    Examples
+    --------
+    >>> import qkv
+    >>> print(qkv.softmax([0.0, 1.0, 3.0]).round(3))
+    [0.042 0.114 0.844]
+    >>> print(qkv.softmax([1000.0, 1001.0, 1003.0]).round(3))
+    [0.042 0.114 0.844]
+    """
+    scores = as_scores(scores)
+    largest = scores.max(axis=-1, keepdims=True)
+    largest = np.where(largest == -np.inf, 0.0, largest)  # an empty row has no largest score
+    with np.errstate(over="ignore"):  # a score that is 1e308 below another has the weight 0
+        weights = np.exp(scores - largest)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights /= np.where(total == 0.0, 1.0, total)
+    return weights
