@@ -1,0 +1,24 @@
+"""Interactive figures that run in JupyterLab, in Colab and on the static page without a kernel.
+
+`import qkv.widgets` costs nothing; anywidget is imported when a widget class is first named.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_MODULES = {
+    "BookWidget": "base",
+    "DotProduct": "dot_product",
+    "QKVTracer": "qkv_tracer",
+}
+__all__ = ["BookWidget", "DotProduct", "QKVTracer"]  # noqa: F822 (they come from __getattr__)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,111 @@
+"""Write golden numbers for the JavaScript tests: inputs, and what `qkv.core` makes of them.
+
+    python tools/goldens.py            write js/test/golden/*.json
+    python tools/goldens.py --check    write nothing, fail if a file is stale
+
+A function decorated with `@golden` returns a list of cases; its name is the file's name.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qkv import core
+
+FOLDER = Path(__file__).resolve().parents[1] / "js" / "test" / "golden"
+GOLDENS: dict[str, Callable[[], list[dict[str, Any]]]] = {}
+
+
+def golden(function: Callable[[], list[dict[str, Any]]]) -> Callable[[], list[dict[str, Any]]]:
+    """Register a golden file."""
+    GOLDENS[function.__name__] = function
+    return function
+
+
+@golden
+def dot_product() -> list[dict[str, Any]]:
+    """Pairs of vectors of several sizes, with right angles, opposites and a zero vector among them."""
+    rng = np.random.default_rng(2)
+    pairs = [(rng.normal(size=n), rng.normal(size=n)) for n in (1, 2, 2, 2, 3, 5, 7, 384)]
+    pairs += [
+        (np.array([3.0, 1.0]), np.array([1.0, 2.0])),
+        (np.array([2.0, 1.0]), np.array([-1.0, 2.0])),
+        (np.array([0.5, -1.5]), np.array([-1.0, 3.0])),
+        (np.array([1e-9, 2e9]), np.array([3e8, 1e-7])),
+    ]
+    return [
+        {
+            "x": x,
+            "y": y,
+            "dot_product": core.dot_product(x, y),
+            "length_x": core.vector_length(x),
+            "length_y": core.vector_length(y),
+            "cosine_similarity": core.cosine_similarity(x, y),
+            "shadow": core.dot_product(x, y) / core.vector_length(y),
+            "shadow_point": core.dot_product(x, y) / core.dot_product(y, y) * y,
+        }
+        for x, y in pairs
+    ]
+
+
+def plain(value: Any) -> Any:
+    """Return arrays as lists and infinities as words (JSON has neither)."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def text(name: str) -> str:
+    """Return the text of a golden file as the numbers are now."""
+    cases = ",\n".join(json.dumps(plain(case)) for case in GOLDENS[name]())
+    return f"[\n{cases}\n]\n"
+
+
+def stale() -> list[str]:
+    """Return the names of files that differ from what core says now.
+
+    Numbers may differ by 1e-14 relative, for another machine's last bit; everything else is compared exactly.
+    """
+    return [name for name in GOLDENS if not _same(FOLDER / f"{name}.json", text(name))]
+
+
+def _same(path: Path, now: str) -> bool:
+    return path.exists() and _close(json.loads(path.read_text(encoding="utf-8")), json.loads(now))
+
+
+def _close(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-14, abs_tol=1e-15)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_close, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_close(a[key], b[key]) for key in a)
+    return type(a) is type(b) and a == b
+
+
+def main() -> int:
+    """Write or check every golden file."""
+    if "--check" in sys.argv:
+        for name in stale():
+            print(f"js/test/golden/{name}.json is stale: run python tools/goldens.py")
+        return 1 if stale() else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in GOLDENS:
+        if not _same(FOLDER / f"{name}.json", text(name)):
+            (FOLDER / f"{name}.json").write_text(text(name), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
