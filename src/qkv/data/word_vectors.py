@@ -1,8 +1,9 @@
 """Real word vectors: rows of a trained model's input embedding.
 
 The running example's numbers are invented so that they can be done by hand. These are not: they
-are what a trained Transformer reads for each word, before its first layer. ``tools/word_vectors.py``
-cut them out; source and licence stand in ``word_vectors_LICENSE.txt`` beside this file.
+are what a trained Transformer reads for each word, before its first layer. The script
+``tools/word_vectors.py`` cut them out; source and licence stand in ``word_vectors_LICENSE.txt``
+beside this file.
 """
 
 import difflib

@@ -1,0 +1,6 @@
+"""The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
+
+from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.projections import Block, projection_flow
+
+__all__ = ["Block", "heat_map", "lengths", "projection_flow", "vectors_in_plane"]
