@@ -29,7 +29,7 @@ def golden(function: Callable[[], list[dict[str, Any]]]) -> Callable[[], list[di
 
 @golden
 def dot_product() -> list[dict[str, Any]]:
-    """Pairs of vectors of several sizes, with right angles, opposites and a zero vector among them."""
+    """Pairs of vectors of several sizes, a right angle and opposites among them."""
     rng = np.random.default_rng(2)
     pairs = [(rng.normal(size=n), rng.normal(size=n)) for n in (1, 2, 2, 2, 3, 5, 7, 384)]
     pairs += [
@@ -75,7 +75,7 @@ def text(name: str) -> str:
 def stale() -> list[str]:
     """Return the names of files that differ from what core says now.
 
-    Numbers may differ by 1e-14 relative, for another machine's last bit; everything else is compared exactly.
+    Numbers may differ by 1e-14 relative, for another machine's last bit; all else is exact.
     """
     return [name for name in GOLDENS if not _same(FOLDER / f"{name}.json", text(name))]
 

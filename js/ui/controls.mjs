@@ -12,15 +12,23 @@ import { h, uid } from "./dom.mjs";
  * @param {HTMLElement} input
  * @param {string} kind
  * @param {Node[]} [after]
+ * @param {boolean} [hidden] the label is for screen readers only, since the eye has a heading
  */
-function row(label, input, kind, after = []) {
+function row(label, input, kind, after = [], hidden = false) {
   input.id = uid();
-  const name = h("label", { for: input.id }, label);
+  const name = h("label", { for: input.id, class: hidden && "qkv-sr" }, label);
   return h("div", { class: `qkv-row qkv-row-${kind}` }, name, input, ...after);
 }
 
 /**
- * @typedef {{ label: string, value?: number, min?: number, max?: number, step?: number, describedby?: string, oninput: (value: number) => void }} NumberOptions
+ * @typedef {object} NumberOptions
+ * @property {string} label
+ * @property {boolean} [hideLabel] keep the label for screen readers only
+ * @property {number} [value]
+ * @property {number} [min]
+ * @property {number} [max]
+ * @property {number | (() => number)} [step] one press of an arrow key; Shift makes five
+ * @property {(value: number) => void} oninput
  */
 
 /**
@@ -28,7 +36,7 @@ function row(label, input, kind, after = []) {
  * @param {NumberOptions} options
  * @returns {Row<number, HTMLInputElement>}
  */
-export function numberRow({ label, value = 0, min, max, step = 0.1, oninput }) {
+export function numberRow({ label, hideLabel, value = 0, min, max, step = 0.1, oninput }) {
   const input = h("input", { type: "number", min, max, step: "any", inputmode: "decimal", value: String(value) });
   input.addEventListener("input", () => {
     const x = input.valueAsNumber;
@@ -40,17 +48,17 @@ export function numberRow({ label, value = 0, min, max, step = 0.1, oninput }) {
     const x = input.valueAsNumber;
     if (!sign || !Number.isFinite(x)) return;
     event.preventDefault();
-    const next = clamp(snap(x + sign * step * (event.shiftKey ? 5 : 1), step), min, max);
+    const one = typeof step === "number" ? step : step();
+    const next = clamp(snap(x + sign * one * (event.shiftKey ? 5 : 1), one), min, max);
     input.value = String(next);
     oninput(next);
   });
   return {
-    el: row(label, input, "number"),
+    el: row(label, input, "number", [], hideLabel),
     input,
     set(x) {
-      // Do not rewrite the field under the reader's hands.
-      if (input.valueAsNumber !== x && document.activeElement !== input) input.value = plain(x);
-      else if (document.activeElement === input && Math.abs(input.valueAsNumber - x) > 1e-9) input.value = plain(x);
+      // A field that already says x (to the four decimals shown) is left as it is: the reader may be typing "1.".
+      if (plain(input.valueAsNumber) !== plain(x)) input.value = plain(x);
     },
   };
 }

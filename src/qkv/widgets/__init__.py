@@ -11,7 +11,7 @@ _MODULES = {
     "DotProduct": "dot_product",
     "QKVTracer": "qkv_tracer",
 }
-__all__ = ["BookWidget", "DotProduct", "QKVTracer"]  # noqa: F822 (they come from __getattr__)
+__all__ = ["BookWidget", "DotProduct", "QKVTracer"]
 
 
 def __getattr__(name: str) -> Any:

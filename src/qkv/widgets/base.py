@@ -1,13 +1,15 @@
 """The base of every widget: one source, three homes.
 
-A subclass names itself, its caption and its poster; the scripts come from ``static/`` (built by ``tools/bundle.mjs``).
-In a notebook anywidget runs the script; on the static page the ``text/html`` made here carries the state as JSON, a still
-picture and a table of numbers, and the page's own script mounts the same widget on it without a kernel.
+A subclass names itself, its caption and its poster; the scripts come from ``static/`` (built by
+``tools/bundle.mjs``). In a notebook anywidget runs the script. On the static page the ``text/html``
+made here carries the state as JSON, a still picture and a table of numbers, and the page's own
+script mounts the same widget on it without a kernel.
 """
 
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 from importlib.resources import files
 from typing import Any, ClassVar
@@ -27,7 +29,8 @@ def static_text(name: str) -> str:
 class Matrix(traitlets.TraitType):
     """A trait holding a read-only float64 array in Python and nested lists on the wire.
 
-    Every value passes through one conversion, so the integer 1 that a browser sends for 1.0 becomes 1.0 again.
+    Every value passes through one conversion, so the integer 1 that a browser sends for 1.0 becomes
+    1.0 again.
 
     Parameters
     ----------
@@ -66,10 +69,8 @@ class Matrix(traitlets.TraitType):
 
     def set(self, obj: Any, value: Any) -> None:
         """Set the value; an equal array is no change (traitlets cannot compare arrays itself)."""
-        new = self._validate(obj, value)
-        old = obj._trait_values.get(self.name)
-        if old is None:
-            old = self.get(obj)
+        new = np.asarray(self._validate(obj, value))
+        old = np.asarray(self.get(obj))
         if old.shape == new.shape and np.array_equal(old, new):
             return
         obj._trait_values[self.name] = new
@@ -100,8 +101,8 @@ def _from_json(value: list, obj: Any) -> np.ndarray:
 class BookWidget(anywidget.AnyWidget):
     """A widget of the book.
 
-    A subclass sets `name` (of its script), `_esm`, and overrides `poster`. At most six synced traits; anything that can be
-    computed from them is not a trait.
+    A subclass sets `name` (of its script), `_esm`, and overrides `poster`. At most six synced
+    traits; anything that can be computed from them is not a trait.
     """
 
     name: ClassVar[str]
@@ -110,7 +111,7 @@ class BookWidget(anywidget.AnyWidget):
     caption = traitlets.Unicode("", help="The sentence under the figure on the page.")
 
     def poster(self) -> str:
-        """Still picture (SVG) and table of numbers, as HTML, for readers without JavaScript and for print."""
+        """Return a still picture (SVG) and a table of numbers, for no JavaScript and for print."""
         raise NotImplementedError(f"{type(self).__name__} draws no poster")
 
     def state(self) -> dict[str, Any]:
@@ -124,13 +125,18 @@ class BookWidget(anywidget.AnyWidget):
 
     def figure_html(self) -> str:
         """Return the static figure: state, poster, caption."""
+        state = _script_json(self.state())
         return (
             f'<figure class="qkv-widget" data-qkv-widget="{escape(self.name)}">\n'
-            f'<script type="application/json" class="qkv-state">{_script_json(self.state())}</script>\n'
+            f'<script type="application/json" class="qkv-state">{state}</script>\n'
             f'<div class="qkv-poster">\n{self.poster()}\n</div>\n'
             f"<figcaption>{escape(self.caption)}</figcaption>\n"
             "</figure>"
         )
+
+    def __repr__(self) -> str:
+        """Return the class's name; an address in memory would differ from build to build."""
+        return f"<{type(self).__name__} widget>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -155,11 +161,14 @@ def _script_json(state: dict[str, Any]) -> str:
 
 
 def number(x: float, digits: int = 2) -> str:
-    """Return a number as the widgets print it: fixed decimals, a true minus sign, never "−0.00"."""
+    """Return a number as the widgets print it: fixed decimals, a true minus sign, no minus zero."""
     if math.isnan(x):
         return "undefined"
-    size = f"{abs(x):.{digits}f}" if math.isfinite(x) else "∞"
-    return f"−{size}" if x < 0 and float(size.replace("∞", "inf")) else size  # noqa: RUF001
+    if math.isinf(x):
+        return "∞" if x > 0 else "\u2212∞"
+    # Halves go up, as in JavaScript's toFixed; Python's format sends them to the even neighbour.
+    size = Decimal(abs(float(x))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"\u2212{size}" if x < 0 and size != 0 else str(size)
 
 
 def html_table(
