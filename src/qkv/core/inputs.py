@@ -217,10 +217,11 @@ def check_dot_products_fit(x_name: str, x: Array, y_name: str, y: Array) -> None
     """Refuse rows so long that a dot product could overflow: |x.y| <= |x| |y| (Cauchy-Schwarz)."""
     largest = _longest(x) * _longest(y)
     dtype = np.result_type(x, y)
-    if not largest <= np.finfo(dtype).max:
+    limit = float(np.finfo(dtype).max)
+    if largest > limit:
         raise ValueError(
             f"{x_name} and {y_name} are too large: their dot product can reach {largest:.2g},"
-            f" and {dtype} ends at {np.finfo(dtype).max:.2g}"
+            f" and {dtype} ends at {limit:.2g}"
         )
 
 

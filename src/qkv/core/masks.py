@@ -87,6 +87,11 @@ def padding_mask(lengths: Int[Array, " batch"], n_k: int) -> Bool[Array, "batch 
     ValueError
         If a length is no integer, negative, or larger than `n_k`.
 
+    References
+    ----------
+    Phuong and Hutter, "Formal algorithms for transformers" (2022), algorithm 4: the argument
+    Mask, where 1 means that the token may be attended to.
+
     Examples
     --------
     >>> import qkv

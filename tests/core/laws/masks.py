@@ -1,0 +1,49 @@
+"""Laws of masks."""
+
+import numpy as np
+import pytest
+
+from tests.core import oracles
+from tests.core.lawbook import law
+
+
+def _same(mask, expected):
+    assert mask.dtype == np.bool_
+    assert mask.shape == np.shape(expected)
+    assert np.array_equal(mask, expected)
+
+
+@law("causal_mask")
+def causal_equals_the_loop(causal_mask):
+    for n_q, n_k, offset in [(3, 3, 0), (3, 5, 2), (2, 7, 1), (5, 3, -2), (1, 7, 6)]:
+        _same(causal_mask(n_q, n_k, offset), oracles.causal(n_q, n_k, offset))
+
+
+@law("causal_mask")
+def causal_sizes_follow_from_the_offset(causal_mask):
+    _same(causal_mask(3), oracles.causal(3, 3))
+    _same(causal_mask(3, offset=2), oracles.causal(3, 5, 2))
+
+
+@law("causal_mask")
+def a_query_behind_a_cache_sees_the_cache_and_itself(causal_mask):
+    _same(causal_mask(1, offset=4), [[True] * 5])
+
+
+@law("padding_mask")
+def padding_by_hand(padding_mask):
+    T, F = True, False
+    _same(padding_mask([2, 0, 3], 3), [[[T, T, F]], [[F, F, F]], [[T, T, T]]])
+
+
+@law("padding_mask")
+def padding_joins_with_causal(padding_mask):
+    joined = oracles.causal(3, 5, 2) & padding_mask([1, 4], 5)
+    assert joined.shape == (2, 3, 5)
+    assert joined.sum() == 3 + (3 + 4 + 4)
+
+
+@law("causal_mask")
+def causal_refuses_a_float_size(causal_mask):
+    with pytest.raises(ValueError, match="must be an integer"):
+        causal_mask(3.0)
