@@ -30,6 +30,8 @@ MODULES = ("execution", "maths", "alt_text", "pages", "assets", "site", "strict"
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Let each module connect itself."""
+    # Jupyter Book always sets this one; the extension it belongs to is not loaded (see _config.yml).
+    app.add_config_value("comments_config", {}, "")
     for name in MODULES:
         if find_spec(f"{__name__}.{name}"):
             import_module(f"{__name__}.{name}").setup(app)

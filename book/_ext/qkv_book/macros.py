@@ -35,7 +35,7 @@ MACROS: dict[str, str] = {
     # the rest
     r"\softmax": r"\operatorname{softmax}",
     r"\R": r"\mathbb{R}",
-    r"\T": r"^{\mathsf{T}}",
+    r"\T": r"^{\top}",
 }
 
 PLAIN: dict[str, str] = {
