@@ -77,6 +77,7 @@ export async function mount(figure, widget) {
     const context = { model, el, experimental: {} };
     // The figure keeps its height while one picture replaces the other, so nothing below it jumps.
     if (poster) el.style.minHeight = `${poster.offsetHeight}px`;
+    globalThis.addEventListener?.("resize", () => (el.style.minHeight = ""), { once: true });
     const started = widget.initialize?.(context);
     if (started instanceof Promise) await started;
     figure.insertBefore(el, poster);

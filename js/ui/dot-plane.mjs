@@ -55,7 +55,7 @@ export function dotPlane({ onmove, describedby }) {
   const border = svg("line", { class: "qkv-border", y1: -2 * SIZE, y2: 2 * SIZE });
   const ray = svg("line", { class: "qkv-ray", x1: -2 * SIZE, x2: 2 * SIZE });
   const turned = svg("g", {}, negative, border, ray);
-  const negativeText = svg("text", { class: "qkv-side" });
+  const negativeText = svg("text", { class: "qkv-side qkv-side-negative" });
   const positiveText = svg("text", { class: "qkv-side" });
   const band = svg("line", { class: "qkv-shadow", x1: MIDDLE, y1: MIDDLE });
   const drop = svg("path", { class: "qkv-drop" });

@@ -83,7 +83,7 @@ function render({ model, el }) {
       }),
     );
     const name = h("span", { class: `qkv-name-${which}` });
-    return { name, rows, el: h("div", { class: "qkv-entries" }, name, ...rows.map((row) => row.el)) };
+    return { name, rows, el: h("div", { class: "qkv-entries" }, name, "= (", rows[0].el, ",", rows[1].el, ")") };
   });
   const shadow = choiceRow({
     label: "Shadow of",
@@ -118,7 +118,6 @@ function render({ model, el }) {
         { class: "qkv-dot-left" },
         plane.el,
         h("p", { class: "qkv-hint", id: hint }, "Drag a tip, or focus it and use the arrow keys."),
-        h("div", { class: "qkv-dot-inputs" }, ...fields.map((field) => field.el)),
       ),
       h(
         "div",
@@ -127,6 +126,7 @@ function render({ model, el }) {
         h("dl", { class: "qkv-dot-lines" }, ...Object.values(lines).flatMap(({ term, work }) => [term, work])),
         shadow.el,
       ),
+      h("div", { class: "qkv-dot-inputs" }, ...fields.map((field) => field.el)),
     ),
     live.el,
   );
@@ -167,11 +167,12 @@ function render({ model, el }) {
     });
     undo.disabled = !past.canUndo;
     reset.disabled = past.isFirst;
-    live.say(`${a} · ${b} = ${number(dot)}, cosine ${number(cosine)}`);
+    // Silent at first: a page with five figures should not speak five times when it opens.
+    if (ui.isConnected) live.say(`${a} · ${b} = ${number(dot)}, cosine ${number(cosine)}`);
   }
 
-  el.append(ui);
   update();
+  el.append(ui);
   return bind(model, TRAITS, update, () => {
     plane.destroy();
     live.destroy();

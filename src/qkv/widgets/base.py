@@ -130,8 +130,8 @@ class BookWidget(anywidget.AnyWidget):
             f'<figure class="qkv-widget" data-qkv-widget="{escape(self.name)}">\n'
             f'<script type="application/json" class="qkv-state">{state}</script>\n'
             f'<div class="qkv-poster">\n{self.poster()}\n</div>\n'
-            f"<figcaption>{escape(self.caption)}</figcaption>\n"
-            "</figure>"
+            + (f"<figcaption>{escape(self.caption)}</figcaption>\n" if self.caption else "")
+            + "</figure>"
         )
 
     def __repr__(self) -> str:

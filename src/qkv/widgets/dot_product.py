@@ -24,6 +24,15 @@ EXAMPLES = (
     {"name": "x and y, opposed", "x": [3, 1], "y": [-1.5, -0.5]},
 )
 
+CAPTION = (
+    "Two vectors, their dot product, and the shadow of one on the other. On the shaded side"
+    " the dot product is negative."
+)
+WORDS_CAPTION = (
+    "Two word vectors in the plane that they span: lengths, dot product and cosine are exactly"
+    " those of the full vectors. On the shaded side the dot product is negative."
+)
+
 
 def plane_of(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return two vectors of any width as they lie in the plane they span.
@@ -98,6 +107,7 @@ class DotProduct(BookWidget):
         if not {"x", "y"} & traits.keys():
             traits.setdefault("labels", first["labels"])
         traits = {"x": first["x"], "y": first["y"], **traits, "pairs": pairs}
+        traits.setdefault("caption", CAPTION)
         super().__init__(**traits)
 
     @classmethod
@@ -116,6 +126,7 @@ class DotProduct(BookWidget):
         pairs : list of (str, str)
             The pairs to choose from; the widget opens on the first.
         """
+        traits.setdefault("caption", WORDS_CAPTION)
         made = []
         for first, second in pairs:
             x, y = plane_of(vectors[first], vectors[second])

@@ -1,0 +1,230 @@
+"""DotProduct in a real Chromium, from disk, under the strict policy."""
+
+import re
+
+import numpy as np
+import pytest
+
+import qkv
+from qkv.widgets import DotProduct
+from qkv.widgets.base import number
+from tests.widgets.page import write_page
+
+pytestmark = pytest.mark.browser
+
+PAIRS = [
+    {"labels": ["cat", "dog"], "x": [1.29, 0.47], "y": [0.115, 1.297]},
+    {"labels": ["cat", "the"], "x": [1.29, 0.47], "y": [-0.32, 0.871]},
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return write_page(tmp_path, DotProduct(pairs=PAIRS))
+
+
+@pytest.fixture
+def page(path, open_page):
+    page = open_page(path)
+    page.wait_for_selector("figure[data-qkv-state=live]")
+    return page
+
+
+def vectors(page):
+    get = "name => document.querySelector('figure').qkvModel.get(name)"
+    return np.array(page.evaluate(get, "x"), float), np.array(page.evaluate(get, "y"), float)
+
+
+def assert_numbers_equal_cores(page):
+    x, y = vectors(page)
+    page.wait_for_timeout(30)
+    shown = page.eval_on_selector_all(".qkv-dot-lines dd b", "all => all.map(b => b.textContent)")
+    dot, lengths = qkv.dot_product(x, y), (qkv.vector_length(x), qkv.vector_length(y))
+    assert page.inner_text(".qkv-dot-title b") == number(dot)
+    want = [*lengths, qkv.cosine_similarity(x, y), dot / lengths[0]]
+    assert shown == [number(value) for value in want]
+
+
+def middle(page, selector):
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_arrow_keys_move_a_tip_and_the_numbers_are_cores(page):
+    assert_numbers_equal_cores(page)
+    page.focus(".qkv-handle.qkv-arrow-y")
+    for key in ("ArrowRight", "ArrowDown", "Shift+ArrowLeft"):
+        before = vectors(page)[1]
+        page.keyboard.press(key)
+        after = vectors(page)[1]
+        assert (before != after).sum() == 1
+        assert_numbers_equal_cores(page)
+    # A moved vector is no longer the word's.
+    assert page.inner_text(".qkv-dot-title").startswith("x · y = ")
+    assert page.eval_on_selector("select", "s => s.selectedOptions[0].text") == "moved by hand"
+
+
+def test_the_live_region_says_the_result_once_the_hand_rests(page):
+    assert page.text_content("[role=status]") == ""
+    page.select_option("select", "1")
+    page.wait_for_timeout(500)
+    x, y = np.array(PAIRS[1]["x"]), np.array(PAIRS[1]["y"])
+    want = f"cat · the = {number(x @ y)}, cosine {number(qkv.cosine_similarity(x, y))}"
+    assert page.text_content("[role=status]") == want
+
+
+def test_mouse_drag_undo_and_reset(page):
+    start = vectors(page)
+    x, y = middle(page, ".qkv-handle.qkv-arrow-x .qkv-ring")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 6):
+        page.mouse.move(x - 12 * step, y + 20 * step)
+    page.mouse.up()
+    moved = vectors(page)
+    assert moved[0][0] < start[0][0]
+    assert moved[0][1] < start[0][1]
+    assert (moved[1] == start[1]).all()
+    assert_numbers_equal_cores(page)
+    page.click("text=Undo")
+    assert (vectors(page)[0] == start[0]).all()
+    assert page.inner_text(".qkv-dot-title").startswith("cat · dog")
+    assert page.is_disabled("text=Undo")
+    page.focus(".qkv-handle.qkv-arrow-x")
+    page.keyboard.press("ArrowUp")
+    page.click("text=Reset")
+    assert (vectors(page)[0] == start[0]).all()
+
+
+def test_touch_drag_moves_a_tip_and_does_not_scroll(path, open_page):
+    page = open_page(path, width=390, has_touch=True, is_mobile=True)
+    page.wait_for_selector("figure[data-qkv-state=live]")
+    start = vectors(page)[0]
+    x, y = middle(page, ".qkv-handle.qkv-arrow-x .qkv-ring")
+    session = page.context.new_cdp_session(page)
+    finger = lambda kind, *points: session.send(  # noqa: E731
+        "Input.dispatchTouchEvent",
+        {"type": kind, "touchPoints": [{"x": a, "y": b} for a, b in points]},
+    )
+    finger("touchStart", (x, y))
+    for step in range(1, 6):
+        finger("touchMove", (x - 10 * step, y + 10 * step))
+    finger("touchEnd")
+    page.wait_for_timeout(50)
+    assert vectors(page)[0][0] < start[0]
+    assert page.evaluate("scrollY") == 0
+    assert_numbers_equal_cores(page)
+
+
+def test_number_fields_keep_what_is_half_typed(page):
+    field = page.get_by_label("dog, entry 1")
+    field.fill("")
+    assert_numbers_equal_cores(page)
+    field.press_sequentially("-0.5")
+    assert vectors(page)[1][0] == -0.5
+    assert_numbers_equal_cores(page)
+    page.keyboard.press("ArrowUp")
+    assert vectors(page)[1][0] > -0.5
+    assert_numbers_equal_cores(page)
+
+
+def test_a_zero_vector_has_no_cosine_and_says_so(page):
+    for entry in (1, 2):
+        page.locator(".qkv-entries").first.locator("input").nth(entry - 1).fill("0")
+    page.wait_for_timeout(30)
+    text = page.inner_text(".qkv-dot-right")
+    assert "A vector without length points nowhere" in text
+    assert "undefined" in text
+    assert "NaN" not in page.inner_html("figure").replace("isNaN", "")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_no_overflow_no_axe_violation_and_targets_are_large(
+    path, open_page, axe_violations, width, theme
+):
+    page = open_page(path, width=width, theme=theme)
+    page.wait_for_selector("figure[data-qkv-state=live]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe_violations(page) == []
+    small = page.eval_on_selector_all(
+        ".qkv-live :is(button, select, input, .qkv-handle)",
+        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
+        ".filter(([, box]) => box.width < 24 || box.height < 24)",
+    )
+    assert small == []
+
+
+def test_the_theme_follows_page_jupyterlab_and_system(path, open_page):
+    def colour(page):
+        return page.eval_on_selector(".qkv-name-x", "e => getComputedStyle(e).color")
+
+    blue, light_blue = "rgb(11, 92, 173)", "rgb(124, 183, 255)"
+    page = open_page(path, theme="light", color_scheme="dark")
+    assert colour(page) == blue
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    assert colour(page) == light_blue
+    page.evaluate("delete document.documentElement.dataset.theme")
+    assert colour(page) == light_blue  # the system's
+    page.evaluate("document.body.dataset.jpThemeLight = 'true'")
+    assert colour(page) == blue
+    page = open_page(path, theme="light", color_scheme="light")
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    assert colour(page) == light_blue
+
+
+@pytest.mark.parametrize("width", [1280, 700, 390])
+def test_mounting_does_not_move_the_text_below(path, open_page, width):
+    page = open_page(path, width=width, java_script_enabled=True)
+    page.wait_for_selector("figure[data-qkv-state=live]")
+    live = page.evaluate(
+        "() => { const e = document.querySelector('.qkv-live');"
+        " const kept = parseFloat(e.style.minHeight);"
+        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
+    )
+    assert abs(live[0] - live[1]) <= 26, live
+
+
+def test_the_widget_may_register_before_the_host(tmp_path, open_page):
+    page = open_page(write_page(tmp_path, DotProduct(), DotProduct(), host_first=False))
+    page.wait_for_selector("figure[data-qkv-state=live]")
+    assert page.locator("figure[data-qkv-state=live]").count() == 2
+    ids = page.eval_on_selector_all("[id]", "all => all.map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_print_shows_the_poster_and_screen_the_widget(page):
+    assert not page.is_visible(".qkv-poster")
+    page.emulate_media(media="print")
+    assert page.is_visible(".qkv-poster svg")
+    assert page.is_visible(".qkv-poster table >> nth=1")
+    assert not page.is_visible(".qkv-live")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_without_javascript_picture_and_numbers_stand_there(path, open_page, theme):
+    page = open_page(path, width=390, theme=theme, java_script_enabled=False)
+    assert page.is_visible(".qkv-poster svg")
+    assert re.search(r"dot product\s+0\.76", page.inner_text(".qkv-poster"))
+
+
+def test_input_to_paint_is_quick(page):
+    page.focus(".qkv-handle.qkv-arrow-y")
+    spent = page.evaluate(
+        """async () => {
+          const handle = document.querySelector('.qkv-handle.qkv-arrow-y');
+          const times = [];
+          for (let i = 0; i < 60; i += 1) {
+            const key = i % 20 < 10 ? 'ArrowLeft' : 'ArrowRight';
+            const start = performance.now();
+            handle.dispatchEvent(new KeyboardEvent('keydown', { key, cancelable: true }));
+            await Promise.resolve();
+            document.querySelector('figure').getBoundingClientRect();
+            times.push(performance.now() - start);
+            await new Promise(requestAnimationFrame);
+          }
+          return times.sort((a, b) => a - b)[30];
+        }"""
+    )
+    print(f"key press to laid out: median {spent:.2f} ms")
+    assert spent > 0
