@@ -50,6 +50,7 @@ def heat_map(
         )
     n_rows, n_columns = values.shape
     fig, ax = figure(PHONE_INCHES, PHONE_INCHES * (0.46 * n_rows + 1.2) / (n_columns + 1.2))
+    fig.subplots_adjust(left=0, right=1, bottom=0, top=1)
     top = max(float(values.max()), 1e-9)
     for (r, c), value in np.ndenumerate(values):
         shade = 0.6 * max(value, 0.0) / top
@@ -66,9 +67,9 @@ def heat_map(
         ax.text(c + 0.5, -0.18, name, ha="center", va="bottom")
     if caption:
         ax.text(0, n_rows + 0.25, caption[0], ha="left", va="top", fontsize=9, color=FAINT)
-        ax.text(0, -0.75, caption[1], ha="left", va="bottom", fontsize=9, color=FAINT)
+        ax.text(0, -0.85, caption[1], ha="left", va="bottom", fontsize=9, color=FAINT)
     ax.set_xlim(-1.15, n_columns)
-    ax.set_ylim(n_rows + (0.75 if caption else 0.05), -1.3 if caption else -0.7)
+    ax.set_ylim(n_rows + (0.75 if caption else 0.05), -1.4 if caption else -0.7)
     ax.axis("off")
     return fig
 
@@ -109,6 +110,7 @@ def vectors_in_plane(x: ArrayLike, y: ArrayLike, names: tuple[str, str] = ("x", 
     margin = 0.16 * unit
     width, height = right - left + 2.6 * margin, across + 2.6 * margin
     fig, ax = figure(PHONE_INCHES, min(PHONE_INCHES * height / width, 3.6))
+    fig.subplots_adjust(left=0, right=1, bottom=0, top=1)
     ax.plot([0, along], [0, 0], color=COLOURS["w"], lw=6, alpha=0.45, solid_capstyle="butt")
     ax.plot([along, along], [0, across], color=FAINT, lw=1.2, ls=(0, (4, 3)))
     corner = 0.05 * unit
