@@ -70,7 +70,8 @@ def scaled_dot_product_attention(
     """
     q, k, v, mask = as_attention_inputs(q, k, v, mask)
     d_k = q.shape[-1]
-    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(d_k)
+    scores = q @ np.swapaxes(k, -1, -2)
+    scores /= math.sqrt(d_k)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     weights = softmax(scores)  # a row of -inf gives zeros

@@ -59,8 +59,9 @@ def softmax(scores: Float[Array, "*rows n_k"]) -> Float[Array, "*rows n_k"]:
     scores = as_scores(scores)
     largest = scores.max(axis=-1, keepdims=True)
     largest = np.where(largest == -np.inf, 0.0, largest)  # an empty row has no largest score
-    with np.errstate(over="ignore"):  # a score that is 1e308 below another has the weight 0
-        weights = np.exp(scores - largest)
+    with np.errstate(over="ignore"):  # a score 1e308 below another falls to -inf: weight 0
+        shifted = scores - largest
+    weights = np.exp(shifted, out=shifted)  # in place: no arrays are larger than these
     total = weights.sum(axis=-1, keepdims=True)
     weights /= np.where(total == 0.0, 1.0, total)
     return weights
