@@ -32,7 +32,7 @@ TEXT_FONTS = ("text.woff2",)
 def head_script() -> str:
     """Return the one inline script: it sets the colours before the first paint."""
     lines = (THEME / "head.js").read_text(encoding="utf-8").splitlines()
-    return " ".join(line.strip() for line in lines)
+    return " ".join(line.strip() for line in lines if not line.strip().startswith("//"))
 
 
 @lru_cache

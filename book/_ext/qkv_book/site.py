@@ -55,6 +55,7 @@ def at_the_root(html: str, folder: str) -> str:
         return f'{name}="{url}"'
 
     html = re.sub(r'\b(href|src|action)="([^"]*)"', moved, html)
+    html = re.sub(r'data-fonts="[^"]*"', lambda m: m[0].replace("../", ""), html)
     return html.replace('data-content_root="../"', 'data-content_root="./"')
 
 
