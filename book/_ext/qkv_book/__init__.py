@@ -6,7 +6,7 @@ One module, one job:
 address         where the book and its repository live, if anybody said so
 alt_text        refuses images without a real description
 assets          the one stylesheet, the fonts it needs, the scripts
-execution       runs cells against the sources of this checkout; a fresh cache for each state of them
+execution       runs cells against the sources of this checkout; each state has its own cache
 macros          the table of maths macros, shared with the notebook exporter
 maths           formulas, rendered at build time by KaTeX
 pages           what a page needs: its scripts, its security policy, its accessible markup
@@ -30,7 +30,7 @@ MODULES = ("execution", "maths", "alt_text", "pages", "assets", "site", "strict"
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Let each module connect itself."""
-    # Jupyter Book always sets this one; the extension it belongs to is not loaded (see _config.yml).
+    # Jupyter Book always sets this; the extension it belongs to is not loaded (see _config.yml).
     app.add_config_value("comments_config", {}, "")
     for name in MODULES:
         if find_spec(f"{__name__}.{name}"):

@@ -1,8 +1,8 @@
 """The one stylesheet, the fonts it needs, the scripts.
 
 All CSS of the book is bundled into ``_static/book.css``: the book's own files, the widgets' (from
-``src/qkv/widgets/static``), the colours of code, and those rules of KaTeX that some page uses. Every
-font is cut down to the characters that occur in the built pages.
+``src/qkv/widgets/static``), the colours of code, and those rules of KaTeX that some page uses.
+Every font is cut down to the characters that occur in the built pages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ THEME = Path(__file__).with_name("theme")
 SERIF = "@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-{}.woff2"
 
 # Always in the text fonts: what scripts may write, what a reader may see after an edit.
-BASIC_CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "äöüÄÖÜßéèàç–—‘’“”…×·°−→←±"
+BASIC_CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "äöüÄÖÜßéèàç–—‘’“”…×·°−→←±"  # noqa: RUF001
 PYGMENTS = {"light": "a11y-high-contrast-light", "dark": "a11y-high-contrast-dark"}
 
 
@@ -77,8 +77,9 @@ def katex_characters(pages: list[str]) -> set[str]:
     """Return every character that KaTeX draws (its MathML copy is not drawn)."""
     found: set[str] = set()
     for page in pages:
-        for piece in re.findall(r'<span class="katex-html".*?(?=<span class="katex-mathml"|</p>|$)',
-                                page, re.S):
+        for piece in re.findall(
+            r'<span class="katex-html".*?(?=<span class="katex-mathml"|</p>|$)', page, re.S
+        ):
             found.update(re.sub(r"<[^>]*>", "", piece))
     return found | set("0123456789")
 
@@ -111,7 +112,9 @@ def katex_fonts(rules: str) -> dict[str, tuple[Path, str]]:
     return faces
 
 
-def cut_font(source: Path, characters: set[str], weights: tuple[int, int] | int | None) -> bytes | None:
+def cut_font(
+    source: Path, characters: set[str], weights: tuple[int, int] | int | None
+) -> bytes | None:
     """Return a woff2 with these characters only, or nothing when it has none of them."""
     with TTFont(source) as font:
         wanted = {ord(c) for c in characters if c.isprintable()} & set(font.getBestCmap())

@@ -45,7 +45,8 @@ class Katex:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
             )
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"tex": tex, "display": display}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -60,7 +61,8 @@ class Katex:
         """End the process; the next formula would start another."""
         if self.process is None:
             return
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.stdout.close()
         try:

@@ -147,9 +147,7 @@ def cure(body: str) -> str:
         flags=re.S,
     )
     body = re.sub(r'<aside class="footnote ([^>]*)>', r'<div class="footnote \1>', body)
-    body = re.sub(
-        r'(<div class="footnote [^>]*>.*?)</aside>', r"\1</div>", body, flags=re.S
-    )
+    body = re.sub(r'(<div class="footnote [^>]*>.*?)</aside>', r"\1</div>", body, flags=re.S)
     # the sign after a heading
     body = re.sub(
         r'(<a class="headerlink" href="[^"]*") title="([^"]*)"', r'\1 aria-label="\2"', body
@@ -162,7 +160,9 @@ def refuse_inline_code(body: str, pagename: str) -> None:
     """Warn about code that the policy would block in the reader's browser."""
     for tag in re.findall(r"<script\b[^>]*>", body):
         if "application/json" not in tag:
-            LOGGER.warning("the page's policy blocks this inline script: %s", tag, location=pagename)
+            LOGGER.warning(
+                "the page's policy blocks this inline script: %s", tag, location=pagename
+            )
     for tag in re.findall(r"<[a-z]+\b[^>]*\son[a-z]+\s*=\s*[\"'][^>]*>", body):
         LOGGER.warning("the page's policy blocks this inline handler: %s", tag, location=pagename)
 
@@ -190,7 +190,9 @@ def fill_context(
         qkv_launchers=address.launchers(notebook) if notebook else [],
         qkv_repository=address.repository,
         qkv_issues=address.issues,
-        qkv_canonical="" if pagename == "search" else address.page("" if is_front else f"{pagename}.html"),
+        qkv_canonical=""
+        if pagename == "search"
+        else address.page("" if is_front else f"{pagename}.html"),
         qkv_book_toc=book_toc(context),
     )
     return None
@@ -200,9 +202,7 @@ def book_toc(context: dict[str, Any]) -> str:
     """Return the list of chapters by parts; the current page is marked for everybody."""
     if "toctree" not in context:
         return ""
-    html = context["toctree"](
-        collapse=True, titles_only=True, includehidden=True, maxdepth=1
-    )
+    html = context["toctree"](collapse=True, titles_only=True, includehidden=True, maxdepth=1)
     html = re.sub(r' role="heading"| aria-level="\d"', "", html or "")
     return re.sub(r'<a class="current', '<a aria-current="page" class="current', html)
 
