@@ -1,7 +1,7 @@
 """Make the place the book is built in: ``.venv``, ``node_modules``, a browser for the tests.
 
-Needs Python 3.11 or later and nothing else: node comes from a Python wheel. Run by ``make env`` with
-whatever Python the machine has; every failure ends in a sentence that says what to do.
+Needs Python 3.11 or later (``tools/find_python.sh`` found it) and nothing else: node comes from a
+Python wheel. Every failure ends in a sentence that says what to do.
 """
 
 import argparse
@@ -32,11 +32,6 @@ def run(*command: object, quiet: bool = False) -> bool:
 
 def make_venv() -> None:
     """Create ``.venv`` and install everything at its pinned version."""
-    if sys.version_info < (3, 11):
-        fail(
-            f"The book needs Python 3.11 or later; this is {sys.version.split()[0]}.\n"
-            "Name another one: make env PYTHON=python3.12"
-        )
     if not PYTHON.exists():
         print("Making .venv …", flush=True)
         try:

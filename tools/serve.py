@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
@@ -32,7 +33,7 @@ class Handler(SimpleHTTPRequestHandler):
     """Static files: gzip for text, 404.html for what is not there, no log."""
 
     protocol_version = "HTTP/1.1"
-    extensions_map = {
+    extensions_map: ClassVar[dict[str, str]] = {
         **SimpleHTTPRequestHandler.extensions_map,
         ".js": "text/javascript",
         ".mjs": "text/javascript",

@@ -1,7 +1,7 @@
 """What a page needs and no more: its scripts, its security policy, its accessible markup.
 
-The layout (``book/_templates/layout.html``) reads the ``qkv_*`` variables made here. The body of the
-page, already HTML at this point, is cured of what a reader or a browser would stumble over.
+The layout (``book/_templates/layout.html``) reads the ``qkv_*`` variables made here. The body of
+the page, already HTML at this point, is cured of what a reader or a browser would stumble over.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def head_script() -> str:
 
 @lru_cache
 def content_policy() -> str:
-    """Return the Content-Security-Policy: this site only, and that one inline script by its hash."""
+    """Return the Content-Security-Policy: this site, and that one inline script by its hash."""
     digest = base64.b64encode(hashlib.sha256(head_script().encode()).digest()).decode()
     return "; ".join(
         [
@@ -152,6 +152,8 @@ def cure(body: str) -> str:
     body = re.sub(
         r'(<a class="headerlink" href="[^"]*") title="([^"]*)"', r'\1 aria-label="\2"', body
     )
+    # the sign to unfold code: what it says is its name
+    body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     # time and prerequisites under the title
     return re.sub(r"(</h1>\s*)<p>(?=About \d+ minutes)", r'\1<p class="time">', body)
 
@@ -160,11 +162,9 @@ def refuse_inline_code(body: str, pagename: str) -> None:
     """Warn about code that the policy would block in the reader's browser."""
     for tag in re.findall(r"<script\b[^>]*>", body):
         if "application/json" not in tag:
-            LOGGER.warning(
-                "the page's policy blocks this inline script: %s", tag, location=pagename
-            )
+            LOGGER.warning("the policy blocks this inline script: %s", tag, location=pagename)
     for tag in re.findall(r"<[a-z]+\b[^>]*\son[a-z]+\s*=\s*[\"'][^>]*>", body):
-        LOGGER.warning("the page's policy blocks this inline handler: %s", tag, location=pagename)
+        LOGGER.warning("the policy blocks this inline handler: %s", tag, location=pagename)
 
 
 def fill_context(
@@ -190,9 +190,7 @@ def fill_context(
         qkv_launchers=address.launchers(notebook) if notebook else [],
         qkv_repository=address.repository,
         qkv_issues=address.issues,
-        qkv_canonical=""
-        if pagename == "search"
-        else address.page("" if is_front else f"{pagename}.html"),
+        qkv_canonical=address.page("" if is_front else f"{pagename}.html") if doctree else "",
         qkv_book_toc=book_toc(context),
     )
     return None

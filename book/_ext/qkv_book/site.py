@@ -1,4 +1,4 @@
-"""The site around the pages: the root page, the 404 page, the map, the zip; nothing else is left in."""
+"""The site around the pages: the root page, the 404 page, the map, the zip; nothing else stays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 ZIP = "_static/qkv-book.zip"
-# What the theme and other extensions put into _static is dropped, except what the search page loads.
+# What the theme and other extensions put into _static is dropped, but for the search page's scripts.
 STATIC_KEPT = {
     "book.css", "book.js", "search.js", "favicon.svg", "fonts", "qkv",
     "documentation_options.js", "doctools.js", "sphinx_highlight.js", "searchtools.js",
