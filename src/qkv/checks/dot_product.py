@@ -151,12 +151,12 @@ def row() -> Row:
     keys = np.array([[1.0, 3, 2], [0, 1, 4], [3, 0, 1], [-1, 2, -4]])
     scores = dot_product_scores(query[None], keys)[0]
     unsigned = dot_product_scores(np.abs(query)[None], keys)[0]
-    lines = [(f"key {n}", f"${_listed(key)}$") for n, key in enumerate(keys)]
+    lines = [(f"{n}", f"${_listed(key)}$") for n, key in enumerate(keys)]
     return Row(
         title="One query, four keys",
         prompt=(
             f"The query is $q = {_listed(query)}$. Give the row of its scores, one dot product for"
-            f" each key.\n\n{_table(lines, ('', 'entries'))}"
+            f" each key.\n\n{_table(lines, ('key', 'entries'))}"
         ),
         labels=tuple(f"key {number}" for number in range(len(keys))),
         answer=tuple(float(score) for score in scores),

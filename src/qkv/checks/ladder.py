@@ -8,6 +8,7 @@ is asked. The expected values come from ``qkv.core``; the text of the solution i
 from __future__ import annotations
 
 import inspect
+import re
 import traceback
 import warnings
 from collections.abc import Callable
@@ -294,7 +295,7 @@ def _first_touched(
 def _complaint(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "RecursionError: it calls itself without an end"
-    text = str(error).split("\n")[0]
+    text = re.sub(r", with gufunc signature \S+", "", str(error).split("\n")[0])
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
 
 

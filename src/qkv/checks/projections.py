@@ -268,7 +268,7 @@ def swap() -> Choice:
         title="Two tokens swap places",
         prompt=(
             r"In self-attention, rows 1 and 3 of $\X$ swap places; nothing else changes. What"
-            r" happens to $\Q = \X\WQ$ and to the scores $\Q\K^{\T}$?"
+            r" happens to $\Q = \X\WQ$ and to the scores $\Q\K\T$?"
         ),
         options=(
             Option(
@@ -678,7 +678,7 @@ def three_arrays() -> Code:
                 "a batch in front",
                 _batched,
                 "X_q and X_kv have a batch axis in front. Which axis does the matrix meet?",
-                crash="X_q and X_kv have a batch axis in front here. Which line counts on two axes?",
+                crash="Both inputs have a batch axis in front here. Which line counts on two axes?",
             ),
         ),
         hints=(

@@ -1,0 +1,311 @@
+"""The ``exercise`` directive: an exercise of ``qkv.checks`` in a page.
+
+    ```{exercise} dot_product.sign
+    ```
+
+The page holds all of it as HTML: prompt, form, hints folded into one another, folded solution.
+Without JavaScript the form rests and the rest can be read; ``js/exercises`` wakes it up. Answers
+and questions travel as JSON in the page, so that nothing is fetched. Other builders get plain
+paragraphs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+    from qkv.checks import Exercise
+
+HINT = ("Hint 1 of 3", "Hint 2 of 3", "Hint 3 of 3")
+ASLEEP = "This page checks answers with a script, which is off. The hints and the solution work."
+
+
+class exercise_node(nodes.General, nodes.Element):  # noqa: N801
+    """The frame: id, title and number of an exercise."""
+
+
+class exercise_part(nodes.General, nodes.Element):  # noqa: N801
+    """A piece of it, by ``name``: prompt, form, option, fold, where."""
+
+
+class ExerciseDirective(SphinxDirective):
+    """Put the exercise of this id here."""
+
+    required_arguments = 1
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """Build the nodes; the texts are read as Markdown of this page."""
+        checks = _library(Path(self.env.srcdir))
+        identity = self.arguments[0].strip()
+        try:
+            exercise = checks.get(identity)
+        except checks.UnknownExerciseError as mistake:
+            raise self.error(str(mistake)) from None
+        for source in Path(checks.__file__).parent.glob("*.py"):
+            self.env.note_dependency(str(source))
+        return [self._frame(exercise)]
+
+    def _frame(self, exercise: Exercise) -> exercise_node:
+        seen = self.env.temp_data.setdefault("qkv_exercises", [])
+        if exercise.id in seen:
+            raise self.error(f"exercise {exercise.id!r} stands on this page twice")
+        seen.append(exercise.id)
+        name = f"exercise-{exercise.id}"
+        anchor = nodes.make_id(name)
+        frame = exercise_node(
+            ids=[anchor], names=[], exercise=exercise.id, kind=exercise.kind,
+            title=exercise.title, number=len(seen), function=getattr(exercise, "function", ""),
+        )  # fmt: skip
+        self.state.document.note_explicit_target(frame)
+        labels = self.env.get_domain("std")
+        labels.anonlabels[name.lower()] = self.env.docname, anchor
+        labels.labels[name.lower()] = self.env.docname, anchor, exercise.title
+        frame += self._part("prompt", exercise.prompt)
+        if exercise.kind == "code":
+            frame += self._stub(exercise)
+        else:
+            frame += self._form(exercise)
+        inner = frame
+        for number, text in enumerate(exercise.hints):
+            fold = self._part("fold", text, label=HINT[number])
+            inner += fold
+            inner = fold
+        frame += self._part("fold", exercise.solution, label="Solution", solution=True)
+        return frame
+
+    def _part(self, name: str, markdown: str, **more: object) -> exercise_part:
+        part = exercise_part(name=name, **more)
+        self.state.nested_parse(
+            StringList(markdown.splitlines(), f"exercise {self.arguments[0]}"), 0, part
+        )
+        return part
+
+    def _stub(self, exercise: Exercise) -> exercise_part:
+        code = nodes.literal_block(exercise.stub, exercise.stub.rstrip(), language="python")
+        where = exercise_part(name="where", call=exercise.call)
+        return exercise_part("", code, where, name="stub")
+
+    def _form(self, exercise: Exercise) -> exercise_part:
+        form = exercise_part(name="form", data=_data(exercise))
+        for option in exercise.options:
+            read = self._part("", option.text)
+            inline = [child for paragraph in read.children for child in paragraph.children]
+            form += exercise_part("", *inline, name="option", key=option.key)
+        labels = getattr(exercise, "labels", ()) or (getattr(exercise, "label", ""),)
+        if exercise.kind != "choice":
+            form["labels"] = list(labels)
+        return form
+
+
+def _library(root: Path):
+    """Import ``qkv.checks`` of this checkout."""
+    source = str(root / "src")
+    if (root / "src" / "qkv").is_dir() and source not in sys.path:
+        sys.path.insert(0, source)
+    import qkv.checks
+
+    return qkv.checks
+
+
+def _data(exercise: Exercise) -> dict[str, object]:
+    """Return what the script needs to judge an answer."""
+    from qkv.checks.exercise import ROUNDING, SIGN
+    from qkv.checks.report import inline_html
+
+    if exercise.kind == "choice":
+        whys = {o.key: {"correct": o.correct, "why": inline_html(o.why)} for o in exercise.options}
+        return {"kind": "choice", "options": whys}
+    row = exercise.kind == "row"
+    number = list if row else float
+    data = {
+        "kind": exercise.kind,
+        "answer": number(exercise.answer),
+        "tolerance": exercise.tolerance,
+        "wrong": [
+            {
+                "value": [float(v) for v in wrong.value] if row else float(wrong.value),
+                "question": inline_html(wrong.question),
+            }
+            for wrong in exercise.wrong
+        ],
+        "right": inline_html(exercise.right),
+        "otherwise": inline_html(exercise.otherwise),
+    }
+    if row:
+        return {**data, "labels": list(exercise.labels)}
+    return {**data, "rounds": exercise.rounds, "sign": SIGN, "rounding": ROUNDING}
+
+
+def _script_safe(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+# --- HTML ----------------------------------------------------------------------------------------
+
+
+def visit_exercise(self: HTML5Translator, node: exercise_node) -> None:
+    """Open the frame with number, title and the mark of success."""
+    anchor = node["ids"][0]
+    self.body.append(
+        f'<div class="qkv-exercise" id="{anchor}" role="group" aria-labelledby="{anchor}-title"'
+        f' data-qkv-exercise="{escape(node["exercise"])}" data-kind="{node["kind"]}">'
+        f'<div class="qkv-exercise-head"><p class="qkv-exercise-title" id="{anchor}-title">'
+        f'<span class="qkv-exercise-number">Exercise {node["number"]}</span> '
+        f"{escape(node['title'])}</p>"
+    )
+    if node["kind"] != "code":
+        self.body.append(
+            '<p class="qkv-exercise-done"><span aria-hidden="true">✓ </span>Solved</p>'
+        )
+    self.body.append("</div>")
+
+
+def depart_exercise(self: HTML5Translator, node: exercise_node) -> None:
+    """Close the frame."""
+    self.body.append("</div>\n")
+
+
+def visit_part(self: HTML5Translator, node: exercise_part) -> None:
+    """Open a part."""
+    anchor = _anchor(node)
+    name = node["name"]
+    if name == "form":
+        self.body.append(
+            f'<form class="qkv-exercise-form" novalidate aria-labelledby="{anchor}-title">'
+            '<fieldset disabled><legend class="qkv-sr-only">Your answer</legend>'
+            f'<div class="qkv-exercise-{"fields" if "labels" in node else "options"}">'
+        )
+        for number, label in enumerate(node.get("labels", ())):
+            field = f"{anchor}-{number}"
+            self.body.append(
+                f'<div class="qkv-exercise-field"><label for="{field}">{_subscripts(label)}</label>'
+                f'<input id="{field}" name="answer" type="text" inputmode="text" size="7"'
+                ' autocomplete="off" autocapitalize="off" spellcheck="false"></div>'
+            )
+    elif name == "option":
+        self.body.append(
+            f'<label class="qkv-exercise-option"><input type="radio" name="{anchor}"'
+            f' value="{node["key"]}"><span>'
+        )
+    elif name == "fold":
+        kind = "solution" if node.get("solution") else "hint"
+        self.body.append(
+            f'<details class="qkv-fold qkv-fold-{kind}"><summary>{node["label"]}</summary>'
+            '<div class="qkv-fold-body">'
+        )
+    elif name == "where":
+        call = escape(node["call"])
+        link = _notebook_link(self)
+        place = "the notebook of this chapter"
+        if link:
+            place = f'<a href="{escape(link)}" download>{place}</a>'
+        self.body.append(
+            f'<p class="qkv-exercise-where">Write it in {place}; there <code>{call}</code> says'
+            " what differs, and asks why.</p>"
+        )
+    else:
+        self.body.append(f'<div class="qkv-exercise-{name}">')
+
+
+def depart_part(self: HTML5Translator, node: exercise_part) -> None:
+    """Close a part."""
+    name = node["name"]
+    if name == "form":
+        self.body.append(
+            '</div><button type="submit" class="qkv-exercise-check">Check</button></fieldset>'
+            f'<noscript><p class="qkv-exercise-asleep">{ASLEEP}</p></noscript>'
+            '<div class="qkv-exercise-feedback" role="status"></div>'
+            '<script type="application/json" class="qkv-exercise-data">'
+            f"{_script_safe(node['data'])}</script></form>"
+        )
+    elif name == "option":
+        self.body.append("</span></label>")
+    elif name == "fold":
+        self.body.append("</div></details>")
+    elif name != "where":
+        self.body.append("</div>")
+
+
+def _anchor(node: nodes.Element) -> str:
+    while not isinstance(node, exercise_node):
+        node = node.parent
+    return node["ids"][0]
+
+
+def _subscripts(label: str) -> str:
+    """Write W_Q with a lowered Q."""
+    words = []
+    for word in label.split():
+        stem, _, low = word.partition("_")
+        words.append(f"{escape(stem)}<sub>{escape(low)}</sub>" if low else escape(word))
+    return " ".join(words)
+
+
+def _notebook_link(translator: HTML5Translator) -> str:
+    """Return the address of this page's notebook, or nothing when there is none."""
+    builder = translator.builder
+    page = builder.current_docname
+    name = f"{page.removeprefix('book/')}.ipynb"
+    if not (Path(builder.srcdir) / "notebooks" / name).is_file():
+        return ""
+    return "../" * builder.get_target_uri(page).count("/") + f"notebooks/{name}"
+
+
+# --- everything but HTML -------------------------------------------------------------------------
+
+
+class PlainExercises(SphinxPostTransform):
+    """Turn exercises into paragraphs for builders that know no forms."""
+
+    default_priority = 5
+
+    def is_supported(self) -> bool:
+        """Leave HTML alone."""
+        return self.app.builder.format != "html"
+
+    def run(self, **kwargs: object) -> None:
+        """Replace every frame by what it says."""
+        for frame in list(self.document.findall(exercise_node)):
+            title = nodes.strong("", f"Exercise {frame['number']}. {frame['title']}")
+            frame.replace_self([nodes.paragraph("", "", title), *self._plain(frame)])
+
+    def _plain(self, parent: nodes.Element) -> list[nodes.Node]:
+        out: list[nodes.Node] = []
+        for part in parent.children:
+            if not isinstance(part, exercise_part):
+                out.append(part)
+            elif part["name"] == "form":
+                items = [
+                    nodes.list_item("", nodes.paragraph("", "", *option.children))
+                    for option in part.children
+                ]
+                out += [nodes.bullet_list("", *items)] if items else []
+            elif part["name"] == "where":
+                out.append(nodes.paragraph("", f"Check it in the notebook: {part['call']}"))
+            else:
+                if "label" in part:
+                    out.append(nodes.paragraph("", "", nodes.emphasis("", f"{part['label']}:")))
+                out += self._plain(part)
+        return out
+
+
+def setup(app: Sphinx) -> dict[str, object]:
+    """Add the directive, its nodes and the plain form."""
+    app.add_directive("exercise", ExerciseDirective)
+    app.add_node(exercise_node, html=(visit_exercise, depart_exercise))
+    app.add_node(exercise_part, html=(visit_part, depart_part))
+    app.add_post_transform(PlainExercises)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
