@@ -17,11 +17,11 @@ TURN = math.radians(20)  # the first vector of a pair; off the axes, so that no 
 LIMITS = (1, 1.5, 2, 3, 4, 5, 8, 10)
 
 EXAMPLES = (
-    {"name": "x and y, an acute angle", "x": [3, 1], "y": [1, 2]},
-    {"name": "x and y, a right angle", "x": [3, 1], "y": [-1, 3]},
-    {"name": "x and y, an obtuse angle", "x": [3, 1], "y": [-2, 1]},
-    {"name": "x and y, one direction, two lengths", "x": [3, 1], "y": [1.5, 0.5]},
-    {"name": "x and y, opposed", "x": [3, 1], "y": [-1.5, -0.5]},
+    {"name": "acute angle", "x": [3, 1], "y": [1, 2]},
+    {"name": "right angle", "x": [3, 1], "y": [-1, 3]},
+    {"name": "obtuse angle", "x": [3, 1], "y": [-2, 1]},
+    {"name": "same direction", "x": [3, 1], "y": [1.5, 0.5]},
+    {"name": "opposed", "x": [3, 1], "y": [-1.5, -0.5]},
 )
 
 CAPTION = (
