@@ -1,7 +1,7 @@
 // The plane of the DotProduct widget: two arrows, the shadow of one on the other, and the side where the product is negative.
 // Knows numbers and names only; what a move means is the caller's affair.
 
-import { degrees } from "../math/vectors.mjs";
+import { cosineSimilarity, degrees, projection } from "../math/vectors.mjs";
 import { clamp, snap } from "./controls.mjs";
 import { set, svg, uid, write } from "./dom.mjs";
 import { number } from "./format.mjs";
@@ -134,6 +134,7 @@ export function dotPlane({ onmove, describedby }) {
     const step = planeStep(limit);
     // An entry that does not move keeps its last digit; one that moves lands on the grid.
     const next = to.map((value, i) => (Math.abs(value - now[which][i]) < step / 2 ? now[which][i] : snap(clamp(value, -limit, limit), step)));
+    if (gesture.startsWith("drag")) squareUp(next, now[which === "x" ? "y" : "x"]);
     if (next[0] !== a || next[1] !== b) onmove(which, [next[0], next[1]], gesture);
   }
 
@@ -259,6 +260,19 @@ export function dotPlane({ onmove, describedby }) {
       y.stop();
     },
   };
+}
+
+/**
+ * A dragged arrow that is nearly at a right angle to the other is put at one exactly: no hand could.
+ * @param {number[]} vector changed in place
+ * @param {Vector} other
+ */
+function squareUp(vector, other) {
+  if (Math.abs(cosineSimilarity(vector, other)) > 0.025) return; // also when one has no length
+  const { point } = projection(vector, other);
+  if (Number.isNaN(point[0])) return;
+  vector[0] -= point[0];
+  vector[1] -= point[1];
 }
 
 /** A tick's number, as short as it goes. @param {number} x */

@@ -96,6 +96,21 @@ def test_mouse_drag_undo_and_reset(page):
     assert (vectors(page)[0] == start[0]).all()
 
 
+def test_a_dragged_arrow_finds_the_exact_right_angle(page):
+    x, y = vectors(page)
+    px, py = middle(page, ".qkv-handle.qkv-arrow-y .qkv-ring")
+    unit = page.locator(".qkv-plane").bounding_box()["width"] * 186 / 400 / 1.5
+    aim = np.array([-x[1], x[0]]) * 0.7 + [0.01, 0.005]  # a little beside it
+    page.mouse.move(px, py)
+    page.mouse.down()
+    page.mouse.move(px + unit * (aim[0] - y[0]), py - unit * (aim[1] - y[1]), steps=4)
+    page.mouse.up()
+    x, y = vectors(page)
+    assert abs(qkv.cosine_similarity(x, y)) < 1e-15
+    assert_numbers_equal_cores(page)
+    assert "90.0°, a right angle" in page.inner_text(".qkv-dot-kind")
+
+
 def test_touch_drag_moves_a_tip_and_does_not_scroll(path, open_page):
     page = open_page(path, width=390, has_touch=True, is_mobile=True)
     page.wait_for_selector("figure[data-qkv-state=live]")
@@ -183,6 +198,12 @@ def test_mounting_does_not_move_the_text_below(path, open_page, width):
         " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
     )
     assert abs(live[0] - live[1]) <= 26, live
+    shift = page.evaluate(
+        "() => new Promise(done => { let sum = 0; new PerformanceObserver(list => {"
+        " for (const entry of list.getEntries()) sum += entry.value; })"
+        ".observe({type: 'layout-shift', buffered: true}); setTimeout(() => done(sum), 200) })"
+    )
+    assert shift < 0.02
 
 
 def test_the_widget_may_register_before_the_host(tmp_path, open_page):
