@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 ZIP = "_static/qkv-book.zip"
-# What the theme and other extensions put into _static is dropped, but for the search page's scripts.
+# What the theme and others put into _static is dropped, but for the scripts of the search page.
 STATIC_KEPT = {
     "book.css", "book.js", "search.js", "favicon.svg", "fonts", "qkv",
     "documentation_options.js", "doctools.js", "sphinx_highlight.js", "searchtools.js",
