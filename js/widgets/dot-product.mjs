@@ -7,6 +7,7 @@ import { button, choiceRow, numberRow, selectRow } from "../ui/controls.mjs";
 import { h, set, uid, write } from "../ui/dom.mjs";
 import { dotPlane, planeLimit, planeStep } from "../ui/dot-plane.mjs";
 import { factor, number } from "../ui/format.mjs";
+import { keepKeys } from "../ui/keys.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
 
 /** @typedef {{ name: string, labels: string[], x: number[], y: number[] }} Pair */
@@ -18,7 +19,7 @@ const KINDS = {
   none: "A vector without length points nowhere: no angle, no cosine.",
   same: "one direction: the dot product is the product of the lengths.",
   acute: "acute: they lean the same way, and the dot product is positive.",
-  right: "a right angle: no part of one lies along the other, and the dot product is 0.",
+  right: "a right angle: neither has a part along the other.",
   obtuse: "obtuse: they lean against each other, and the dot product is negative.",
   opposite: "opposed: the dot product is minus the product of the lengths.",
 };
@@ -106,9 +107,17 @@ function render({ model, el }) {
     shadow: line("shadow"),
   };
 
+  /** Ctrl+Z outside a field, which has an undo of its own. @param {KeyboardEvent} event */
+  function undoKey(event) {
+    if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.target instanceof HTMLInputElement) return;
+    event.preventDefault();
+    event.stopPropagation();
+    past.undo();
+  }
+
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-dot" },
+    { class: "qkv-ui qkv-dot", onkeydown: undoKey },
     h("div", { class: "qkv-bar" }, select?.el, h("div", { class: "qkv-buttons" }, undo, reset)),
     h(
       "div",
@@ -171,6 +180,7 @@ function render({ model, el }) {
     if (ui.isConnected) live.say(`${a} · ${b} = ${number(dot)}, cosine ${number(cosine)}`);
   }
 
+  keepKeys(ui);
   update();
   el.append(ui);
   return bind(model, TRAITS, update, () => {

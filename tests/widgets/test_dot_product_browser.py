@@ -92,6 +92,9 @@ def test_mouse_drag_undo_and_reset(page):
     assert page.is_disabled("text=Undo")
     page.focus(".qkv-handle.qkv-arrow-x")
     page.keyboard.press("ArrowUp")
+    page.keyboard.press("Control+z")
+    assert (vectors(page)[0] == start[0]).all()
+    page.keyboard.press("ArrowUp")
     page.click("text=Reset")
     assert (vectors(page)[0] == start[0]).all()
 
@@ -151,6 +154,31 @@ def test_a_zero_vector_has_no_cosine_and_says_so(page):
     assert "A vector without length points nowhere" in text
     assert "undefined" in text
     assert "NaN" not in page.inner_html("figure").replace("isNaN", "")
+
+
+def test_the_figure_keeps_its_height_while_the_vectors_move(path, open_page):
+    page = open_page(path, width=390)
+    page.wait_for_selector("figure[data-qkv-state=live]")
+    page.set_viewport_size({"width": 389, "height": 900})  # lets go of the reserved height
+    heights = set()
+    for x, y in [((1, 0.5), (1, 1)), ((1, 0.5), (-0.5, 1)), ((1, 0.5), (-1.4, -1.3)),
+                 ((1, 0.5), (-1, -0.5)), ((1, 0.5), (0.5, 0.25)), ((1, 0.5), (0, 0))]:  # fmt: skip
+        page.evaluate(
+            "([x, y]) => { const m = document.querySelector('figure').qkvModel;"
+            " m.set('x', x); m.set('y', y); m.set('labels', ['cat', 'dog']) }",
+            [x, y],
+        )
+        page.wait_for_timeout(50)
+        heights.add(page.locator(".qkv-live").bounding_box()["height"])
+    assert len(heights) == 1, heights
+
+
+def test_long_names_do_not_widen_a_phone_page(tmp_path, open_page):
+    names = ["internationalization", "counterrevolutionaries"]
+    widget = DotProduct(x=[-3.25, 1.5], y=[-2.5, -3.75], labels=names)
+    page = open_page(write_page(tmp_path, widget), width=320)
+    page.wait_for_selector("figure[data-qkv-state=live]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
