@@ -25,4 +25,4 @@ def test_docstring_has_its_sections(name):
         assert f"{section}\n{'-' * len(section)}" in text, f"{name} lacks {section}"
     assert ".. math::" in text, f"{name} shows no equation"
     for parameter in inspect.signature(getattr(qkv, name)).parameters:
-        assert parameter in text.split("Parameters\n")[1].split("Returns\n")[0]
+        assert parameter in text.split("Parameters\n-")[1].split("Returns\n-")[0]

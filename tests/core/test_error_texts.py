@@ -157,12 +157,13 @@ VALUE_ERRORS = {
     ),
     "NaN in scores": (
         lambda: qkv.softmax([[0.0, 1.0], [np.nan, 2.0]]),
-        "scores hold nan at (1, 0); a score is a finite number, or -inf where the query may not"
-        " look",
+        "scores cannot hold nan, found at (1, 0): a score is a finite number,"
+        " or -inf where the query may not look",
     ),
     "+inf in scores": (
         lambda: qkv.softmax([0.0, np.inf]),
-        "scores hold inf at 1; a score is a finite number, or -inf where the query may not look",
+        "scores cannot hold inf, found at 1: a score is a finite number,"
+        " or -inf where the query may not look",
     ),
     "a zero vector has no direction": (
         lambda: qkv.cosine_similarity([0.0, 0.0], [1.0, 2.0]),
@@ -186,7 +187,7 @@ VALUE_ERRORS = {
         lambda: qkv.dot_product_scores(
             np.full((4, 3), 1e20, np.float32), np.full((5, 3), 1e20, np.float32)
         ),
-        "q and k are too large: their dot product can reach 3e+40, and float32 ends at 3.4e+38",
+        "a dot product of q and k can reach 3e+40, and float32 ends at 3.4e+38",
     ),
     "a size that is a float": (
         lambda: qkv.causal_mask(4.0),

@@ -1,33 +1,230 @@
 """The reference: attention in numpy, one module an idea, in the order of the book."""
 
+from qkv.core.bias import attention_with_bias
+from qkv.core.cache import KVCache, cached_attention, extend_cache
+from qkv.core.counts import (
+    LayerSizes,
+    attention_flops,
+    cache_bytes,
+    count_parameters,
+    cross_attention_flops,
+    cross_attention_parameter_count,
+    decoder_layer_flops,
+    decoder_layer_parameter_count,
+    encoder_layer_flops,
+    encoder_layer_parameter_count,
+    feed_forward_flops,
+    feed_forward_parameter_count,
+    layer_norm_parameter_count,
+    multi_head_bias_count,
+    multi_head_parameter_count,
+    project_flops,
+    self_attention_flops,
+    transformer_parameter_count,
+)
+from qkv.core.cross_attention import cross_attention, self_attention
 from qkv.core.dot_product import (
     cosine_similarity,
     dot_product,
     dot_product_scores,
     vector_length,
 )
+from qkv.core.embeddings import embed, vocabulary_scores
 from qkv.core.errors import ShapeError
-from qkv.core.masks import causal_mask, padding_mask
+from qkv.core.feed_forward import FeedForwardParameters, feed_forward, gelu, relu
+from qkv.core.gradients import (
+    attention_backward,
+    cross_entropy_backward,
+    layer_norm_backward,
+    multi_head_attention_backward,
+    project_backward,
+    project_heads_backward,
+    softmax_backward,
+)
+from qkv.core.grouped_heads import (
+    grouped_attention,
+    grouped_multi_head_attention,
+    repeat_kv_heads,
+)
+from qkv.core.initial import (
+    initial_decoder_layer,
+    initial_encoder_layer,
+    initial_multi_head,
+    initial_transformer,
+    xavier_uniform,
+)
+from qkv.core.layer import (
+    DecoderLayerParameters,
+    EncoderLayerParameters,
+    decoder_layer,
+    decoder_layer_pre_norm,
+    encoder_layer,
+    encoder_layer_pre_norm,
+)
+from qkv.core.layer_norm import LayerNormParameters, layer_norm, rms_norm
+from qkv.core.look_up import kernel_regression, nearest_look_up, squared_distances
+from qkv.core.loss import cross_entropy
+from qkv.core.masks import causal_mask, padding_mask, window_mask
+from qkv.core.multi_head import (
+    MultiHeadParameters,
+    MultiHeadSteps,
+    head_writes,
+    merge_heads,
+    multi_head_attention,
+    multi_head_attention_einsum,
+    multi_head_attention_stacked,
+    multi_head_steps,
+    project_heads,
+    split_heads,
+    stack_heads,
+    unstack_heads,
+)
+from qkv.core.packing import pack_in_proj, unpack_in_proj
+from qkv.core.positions import (
+    learned_positions,
+    rotary_positions,
+    rotary_positions_halves,
+    sinusoidal_positions,
+)
 from qkv.core.projections import project, project_qkv
+from qkv.core.rollout import attention_rollout
 from qkv.core.scaled_dot_product import (
     AttentionSteps,
     attention_steps,
     scaled_dot_product_attention,
 )
-from qkv.core.softmax import softmax
+from qkv.core.scores import (
+    additive_scores,
+    attention_from_scores,
+    bilinear_scores,
+    cosine_scores,
+)
+from qkv.core.soft_cap import soft_cap, soft_capped_attention
+from qkv.core.softmax import softmax, softmax_with_temperature
+from qkv.core.tiled import (
+    merge_attention,
+    partial_attention,
+    tiled_attention,
+    tiled_causal_attention,
+)
+from qkv.core.transformer import (
+    TransformerParameters,
+    TransformerSteps,
+    decoder,
+    embed_tokens,
+    encoder,
+    transformer,
+    transformer_steps,
+)
 
 __all__ = [
     "AttentionSteps",
+    "DecoderLayerParameters",
+    "EncoderLayerParameters",
+    "FeedForwardParameters",
+    "KVCache",
+    "LayerNormParameters",
+    "LayerSizes",
+    "MultiHeadParameters",
+    "MultiHeadSteps",
     "ShapeError",
+    "TransformerParameters",
+    "TransformerSteps",
+    "additive_scores",
+    "attention_backward",
+    "attention_flops",
+    "attention_from_scores",
+    "attention_rollout",
     "attention_steps",
+    "attention_with_bias",
+    "bilinear_scores",
+    "cache_bytes",
+    "cached_attention",
     "causal_mask",
+    "cosine_scores",
     "cosine_similarity",
+    "count_parameters",
+    "cross_attention",
+    "cross_attention_flops",
+    "cross_attention_parameter_count",
+    "cross_entropy",
+    "cross_entropy_backward",
+    "decoder",
+    "decoder_layer",
+    "decoder_layer_flops",
+    "decoder_layer_parameter_count",
+    "decoder_layer_pre_norm",
     "dot_product",
     "dot_product_scores",
+    "embed",
+    "embed_tokens",
+    "encoder",
+    "encoder_layer",
+    "encoder_layer_flops",
+    "encoder_layer_parameter_count",
+    "encoder_layer_pre_norm",
+    "extend_cache",
+    "feed_forward",
+    "feed_forward_flops",
+    "feed_forward_parameter_count",
+    "gelu",
+    "grouped_attention",
+    "grouped_multi_head_attention",
+    "head_writes",
+    "initial_decoder_layer",
+    "initial_encoder_layer",
+    "initial_multi_head",
+    "initial_transformer",
+    "kernel_regression",
+    "layer_norm",
+    "layer_norm_backward",
+    "layer_norm_parameter_count",
+    "learned_positions",
+    "merge_attention",
+    "merge_heads",
+    "multi_head_attention",
+    "multi_head_attention_backward",
+    "multi_head_attention_einsum",
+    "multi_head_attention_stacked",
+    "multi_head_bias_count",
+    "multi_head_parameter_count",
+    "multi_head_steps",
+    "nearest_look_up",
+    "pack_in_proj",
     "padding_mask",
+    "partial_attention",
     "project",
+    "project_backward",
+    "project_flops",
+    "project_heads",
+    "project_heads_backward",
     "project_qkv",
+    "relu",
+    "repeat_kv_heads",
+    "rms_norm",
+    "rotary_positions",
+    "rotary_positions_halves",
     "scaled_dot_product_attention",
+    "self_attention",
+    "self_attention_flops",
+    "sinusoidal_positions",
+    "soft_cap",
+    "soft_capped_attention",
     "softmax",
+    "softmax_backward",
+    "softmax_with_temperature",
+    "split_heads",
+    "squared_distances",
+    "stack_heads",
+    "tiled_attention",
+    "tiled_causal_attention",
+    "transformer",
+    "transformer_parameter_count",
+    "transformer_steps",
+    "unpack_in_proj",
+    "unstack_heads",
     "vector_length",
+    "vocabulary_scores",
+    "window_mask",
+    "xavier_uniform",
 ]

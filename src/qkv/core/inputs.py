@@ -9,6 +9,8 @@ size 0. Leading axes (batch, heads) must be equal; nothing is stretched to fit.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +19,14 @@ from qkv.core.errors import ShapeError
 Array = np.ndarray
 
 
-def as_floats(name: str, x: object, axes: str = "") -> Array:
+def as_floats(name: str, x: object, axes: str = "", exactly: bool = False) -> Array:
     """Return `x` as a float array whose last axes are `axes`, every entry finite.
 
-    `axes` lists the names of the axes that must be there, as in ``"n_q d_k"``.
+    `axes` lists the names of the axes that must be there, as in ``"n_q d_k"``; with `exactly`
+    there may be no others.
     """
     array = _as_float_dtype(name, x)
-    _check_axes(name, array, axes)
+    _check_axes(name, array, axes, exactly)
     if not np.isfinite(array).all():
         where = _first_index(~np.isfinite(array))
         raise ValueError(
@@ -32,16 +35,13 @@ def as_floats(name: str, x: object, axes: str = "") -> Array:
     return array
 
 
-def as_scores(scores: object) -> Array:
+def as_scores(scores: object, axes: str = "n_k") -> Array:
     """Return `scores` as a float array that may hold -inf (masked) but neither NaN nor +inf."""
     array = _as_float_dtype("scores", scores)
-    _check_axes("scores", array, "n_k")
-    if not array.max() < np.inf:  # NaN and +inf both survive a maximum, and neither is below inf
-        where = _first_index(~(array < np.inf))
-        raise ValueError(
-            f"scores hold {array[where]} at {_place(where)}; a score is a finite number, or -inf"
-            " where the query may not look"
-        )
+    _check_axes("scores", array, axes)
+    _check_scores(
+        "scores", array, "a score is a finite number, or -inf where the query may not look"
+    )
     return array
 
 
@@ -71,7 +71,7 @@ def as_queries_and_keys(q: object, k: object) -> tuple[Array, Array]:
             f"k must have d_k={d_k} columns as q has, got {k.shape[-1]}:"
             f" q is {q.shape}, k is {k.shape}{_transposed(k.shape[-2] == d_k)}"
         )
-    _check_batch("q", q, "k", k)
+    check_leading_axes("q", q, "k", k)
     check_dot_products_fit("q", q, "k", k)
     return q, k
 
@@ -85,7 +85,7 @@ def as_values(k: Array, v: object) -> Array:
             f"v must have n_k={n_k} rows as k has, got {v.shape[-2]}:"
             f" k is {k.shape}, v is {v.shape}{_transposed(v.shape[-1] == n_k)}"
         )
-    _check_batch("k", k, "v", v)
+    check_leading_axes("k", k, "v", v)
     return v
 
 
@@ -107,23 +107,31 @@ def as_mask(mask: object, *leading: int, n_q: int, n_k: int) -> Array | None:
                 else "write mask.astype(bool) if 1 means may look"
             )
         )
-    if mask.shape[-2:] != (n_q, n_k) and (
-        mask.ndim < 2
-        or any(m not in (1, n) for m, n in zip(mask.shape[-2:], (n_q, n_k), strict=True))
-    ):
-        slip = _transposed(n_q != n_k and mask.shape[-2:] == (n_k, n_q))
-        if mask.shape == (n_k,):
-            slip = "; for one row of keys that every query shares write mask[None, :]"
-        raise ShapeError(f"mask must end in (n_q, n_k)={(n_q, n_k)}, got {mask.shape}{slip}")
-    if mask.ndim > 2 and (
-        mask.ndim != len(leading) + 2
-        or any(m not in (1, n) for m, n in zip(mask.shape, leading, strict=False))
-    ):
-        raise ShapeError(
-            f"mask must be {(n_q, n_k)} or broadcast to {(*leading, n_q, n_k)} axis by axis,"
-            f" got {mask.shape}; give a shared axis the size 1, as in mask[:, None]"
-        )
+    _check_score_axes("mask", mask, leading, n_q, n_k)
     return mask
+
+
+def as_bias(bias: object, *leading: int, n_q: int, n_k: int) -> Array:
+    """Return `bias` as floats (finite or -inf) that broadcast to the scores as a mask does."""
+    bias = _as_float_dtype("bias", bias)
+    _check_score_axes("bias", bias, leading, n_q, n_k)
+    _check_scores("bias", bias, "an entry is a finite number, or -inf where the query may not look")
+    return bias
+
+
+def as_scores_and_values(
+    scores: object, v: object, mask: object
+) -> tuple[Array, Array, Array | None]:
+    """Return `scores` (..., n_q, n_k), `v` (..., n_k, d_v) and `mask` as arrays that fit."""
+    scores, v = as_scores(scores, "n_q n_k"), as_floats("v", v, "n_k d_v")
+    n_k = scores.shape[-1]
+    if v.shape[-2] != n_k:
+        raise ShapeError(
+            f"v must have n_k={n_k} rows, one for each column of scores, got {v.shape[-2]}:"
+            f" scores is {scores.shape}, v is {v.shape}{_transposed(v.shape[-1] == n_k)}"
+        )
+    check_leading_axes("scores", scores, "v", v)
+    return scores, v, as_mask(mask, *scores.shape[:-2], n_q=scores.shape[-2], n_k=n_k)
 
 
 def as_attention_inputs(
@@ -184,6 +192,375 @@ def as_qkv_projections(
     return X_q, X_kv, W_Q, W_K, W_V
 
 
+def as_bilinear_inputs(X_q: object, X_kv: object, M: object) -> tuple[Array, Array, Array]:
+    """Return `X_q` (..., n_q, d_q), `X_kv` (..., n_k, d_kv) and `M` (d_q, d_kv) as floats."""
+    X_q, X_kv = as_floats("X_q", X_q, "n_q d_q"), as_floats("X_kv", X_kv, "n_k d_kv")
+    M = as_floats("M", M, "d_q d_kv", exactly=True)
+    wanted = (X_q.shape[-1], X_kv.shape[-1])
+    if M.shape != wanted:
+        raise ShapeError(
+            f"M must be (d_q, d_kv)={wanted}, got {M.shape}: X_q is {X_q.shape}, X_kv is"
+            f" {X_kv.shape}{_transposed(M.shape == wanted[::-1])}"
+        )
+    check_leading_axes("X_q", X_q, "X_kv", X_kv)
+    check_dot_products_fit("X_q", X_q, "a column of M", M.T)
+    check_dot_products_fit("X_q M", X_q @ M, "X_kv", X_kv)
+    return X_q, X_kv, M
+
+
+def as_additive_inputs(
+    q: object, k: object, W_Q: object, W_K: object, w: object
+) -> tuple[Array, ...]:
+    """Return queries, keys and the hidden layer of additive scores as floats that fit."""
+    q, k = as_floats("q", q, "n_q d_q"), as_floats("k", k, "n_k d_kv")
+    q, W_Q, _ = as_projection(q, W_Q, None, "q W_Q -")
+    k, W_K, _ = as_projection(k, W_K, None, "k W_K -")
+    check_leading_axes("q", q, "k", k)
+    w = as_floats("w", w, "d_a", exactly=True)
+    if not W_Q.shape[1] == W_K.shape[1] == w.shape[0]:
+        raise ShapeError(
+            "W_Q, W_K and w must share the hidden width d_a, got"
+            f" {W_Q.shape[1]}, {W_K.shape[1]} and {w.shape[0]}:"
+            f" W_Q is {W_Q.shape}, W_K is {W_K.shape}, w is {w.shape}"
+        )
+    return q, k, W_Q, W_K, w
+
+
+def as_scores_and_targets(scores: object, targets: object) -> tuple[Array, Array]:
+    """Return `scores` (..., n_classes) as finite floats and `targets` (...) as class numbers."""
+    scores, targets = as_floats("scores", scores, "n_classes"), np.asarray(targets)
+    if targets.shape != scores.shape[:-1]:
+        raise ShapeError(
+            f"targets must be {scores.shape[:-1]}, one class for each row of scores,"
+            f" got {targets.shape}: scores is {scores.shape}"
+        )
+    return scores, as_ids("targets", targets, n=scores.shape[-1])
+
+
+def as_sequence(x_name: str, X: object, w_name: str, W: Array) -> Array:
+    """Return `X` (..., n, d_in) as floats as wide as the heads' matrices `W` (n_heads, d_in, d)."""
+    X = as_floats(x_name, X, "n d_in")
+    d_in = W.shape[-2]
+    if X.shape[-1] != d_in:
+        raise ShapeError(
+            f"{x_name} must have {d_in} columns, one for each row of {w_name}[i],"
+            f" got {X.shape[-1]}: {x_name} is {X.shape}, {w_name} is {W.shape}"
+            f"{_transposed(X.shape[-2] == d_in)}"
+        )
+    for head in W:
+        check_dot_products_fit(x_name, X, f"a column of {w_name}", head.T)
+    return X
+
+
+def as_head_stack(name: str, W: object) -> Array:
+    """Return `W` (n_heads, d_in, d) as floats: one matrix a head."""
+    return as_floats(name, W, "n_heads d_in d", exactly=True)
+
+
+def as_heads(w_name: str, W: object, b_name: str, b: object) -> tuple[Array, Array | None]:
+    """Return `W` (n_heads, d_in, d) and `b` (n_heads, d) or None as floats that fit."""
+    W = as_head_stack(w_name, W)
+    if b is None:
+        return W, None
+    b = as_floats(b_name, b)
+    _check_head_bias(b_name, b, w_name, W)
+    return W, b
+
+
+def as_stacked(name: str, x: object, n_heads: object, exactly: bool = False) -> tuple[Array, int]:
+    """Return `x` (..., n, n_heads * d) as floats whose width is a multiple of `n_heads`."""
+    x, n_heads = as_floats(name, x, "n n_heads*d", exactly), as_size("n_heads", n_heads)
+    if x.shape[-1] % n_heads:
+        raise ShapeError(
+            f"{name} must have a multiple of n_heads={n_heads} columns, got {x.shape[-1]}:"
+            f" {name} is {x.shape}{_transposed(x.shape[-2] % n_heads == 0)}"
+        )
+    return x, n_heads
+
+
+def as_writing_heads(heads: object, W_O: object) -> tuple[Array, Array]:
+    """Return `heads` (..., n_heads, n, d_v) and `W_O` (n_heads * d_v, d_model) as floats."""
+    heads = as_floats("heads", heads, "n_heads n d_v")
+    W_O = as_floats("W_O", W_O, "n_heads*d_v d_model", exactly=True)
+    rows = heads.shape[-3] * heads.shape[-1]
+    if W_O.shape[0] != rows:
+        raise ShapeError(
+            f"W_O must have n_heads*d_v={rows} rows, got {W_O.shape[0]}: heads is {heads.shape},"
+            f" W_O is {W_O.shape}{_transposed(W_O.shape[1] == rows)}"
+        )
+    check_dot_products_fit("heads", heads, "a column of W_O", W_O.T)
+    return heads, W_O
+
+
+def as_head_mask(mask: object, X_q: Array, X_kv: Array, n_heads: int) -> Array | None:
+    """Return `mask` as a view of shape (..., n_heads, n_q, n_k), or None.
+
+    A mask with as many axes as `X_q` is shared by all heads; one axis more gives each its own.
+    """
+    *batch, n_q, _ = X_q.shape
+    n_k = X_kv.shape[-2]
+    if mask is None:
+        return None
+    mask = np.asarray(mask)
+    if mask.ndim == X_q.ndim:
+        mask = np.asarray(as_mask(mask, *batch, n_q=n_q, n_k=n_k))[..., None, :, :]
+    mask = np.asarray(as_mask(mask, *batch, n_heads, n_q=n_q, n_k=n_k))
+    return np.broadcast_to(mask, (*batch, n_heads, n_q, n_k))
+
+
+def check_heads_fit(parameters: Any, grouped: bool = True) -> None:
+    """Refuse matrices of multi-head attention that do not fit each other."""
+    W_Q, W_K, W_V, W_O = parameters.W_Q, parameters.W_K, parameters.W_V, parameters.W_O
+    shapes = f"W_Q is {W_Q.shape}, W_K is {W_K.shape}, W_V is {W_V.shape}, W_O is {W_O.shape}"
+    if W_K.shape[2] != W_Q.shape[2]:
+        raise ShapeError(
+            f"W_K must have d_k={W_Q.shape[2]} columns a head as W_Q has, got {W_K.shape[2]}:"
+            f" {shapes}"
+        )
+    if W_V.shape[:2] != W_K.shape[:2]:
+        raise ShapeError(
+            f"W_V must begin with (n_heads, d_kv)={W_K.shape[:2]} as W_K does,"
+            f" got {W_V.shape[:2]}: {shapes}"
+        )
+    if W_Q.shape[0] % W_K.shape[0] or (not grouped and W_Q.shape[0] != W_K.shape[0]):
+        must, slip = (
+            "divide" if grouped else "be",
+            "" if grouped else "; see grouped_multi_head_attention",
+        )
+        raise ShapeError(
+            f"the heads of W_K must {must} n_heads={W_Q.shape[0]}, got {W_K.shape[0]}:"
+            f" {shapes}{slip}"
+        )
+    rows = W_Q.shape[0] * W_V.shape[2]
+    if W_O.shape[0] != rows:
+        raise ShapeError(
+            f"W_O must have n_heads*d_v={rows} rows, got {W_O.shape[0]}: {shapes}"
+            f"{_transposed(W_O.shape[1] == rows)}"
+        )
+    for b_name, w_name in (("b_Q", "W_Q"), ("b_K", "W_K"), ("b_V", "W_V")):
+        if getattr(parameters, b_name) is not None:
+            _check_head_bias(
+                b_name, getattr(parameters, b_name), w_name, getattr(parameters, w_name)
+            )
+    if parameters.b_O is not None and parameters.b_O.shape != W_O.shape[1:]:
+        raise ShapeError(
+            f"b_O must have d_model={W_O.shape[1]} entries, got {parameters.b_O.shape}: {shapes}"
+        )
+
+
+def as_torch_state(state: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return W_Q, W_K, W_V (out, in), W_O and both biases out of torch's state dict."""
+    if "bias_k" in state or "bias_v" in state:
+        raise ValueError("state has bias_k and bias_v (add_bias_kv), which have no place here")
+    names = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+    if "in_proj_weight" in state:
+        packed = as_floats(names[0], state[names[0]], "3*d d_model", exactly=True)
+        if packed.shape[0] != 3 * packed.shape[1]:
+            raise ShapeError(f"in_proj_weight must be (3*d_model, d_model), got {packed.shape}")
+        W_Q, W_K, W_V = np.split(packed, 3)
+    elif all(name in state for name in names[1:]):
+        W_Q, W_K, W_V = (as_floats(n, state[n], "d_model d_in", exactly=True) for n in names[1:])
+    else:
+        raise ValueError(
+            "state must have in_proj_weight, or q_proj_weight, k_proj_weight and v_proj_weight,"
+            f" got {sorted(state)}"
+        )
+    if W_K.shape != W_V.shape:
+        raise ShapeError(
+            f"k_proj_weight and v_proj_weight must be as wide, got kdim={W_K.shape[1]} and"
+            f" vdim={W_V.shape[1]}: keys and values are made from one X_kv"
+        )
+    if "out_proj.weight" not in state:
+        raise ValueError(f"state must have out_proj.weight, got {sorted(state)}")
+    W_O = as_floats("out_proj.weight", state["out_proj.weight"], "d_model d_model", exactly=True)
+    in_bias, out_bias = state.get("in_proj_bias"), state.get("out_proj.bias")
+    if in_bias is not None:
+        in_bias = as_floats("in_proj_bias", in_bias, "3*d_model", exactly=True)
+        if in_bias.shape[0] != 3 * W_O.shape[0]:
+            raise ShapeError(
+                f"in_proj_bias must have 3*d_model={3 * W_O.shape[0]} entries,"
+                f" got {in_bias.shape[0]}"
+            )
+    return W_Q, W_K, W_V, W_O, in_bias, out_bias
+
+
+def check_torch_can_hold(parameters: Any) -> Any:
+    """Return `parameters`, or say why torch's module has no room for them."""
+    p = parameters
+    widths = {
+        "n_heads*d_k": p.n_heads * p.d_k,
+        "n_heads*d_v": p.n_heads * p.d_v,
+        "n_kv_heads*d_k": p.n_kv_heads * p.d_k,
+        "d_q": p.d_q,
+    }
+    for name, width in widths.items():
+        if width != p.d_model:
+            raise ShapeError(
+                f"nn.MultiheadAttention needs {name}={width} to be d_model={p.d_model}"
+            )
+    return p
+
+
+def as_grouped_inputs(q: object, k: object, v: object) -> tuple[Array, Array, Array, int]:
+    """Return q, k and v as floats, and how many heads of q share one of k and v."""
+    q, k = as_floats("q", q, "n_heads n_q d_k"), as_floats("k", k, "n_kv_heads n_k d_k")
+    v = as_floats("v", v, "n_kv_heads n_k d_v")
+    if q.shape[-3] % k.shape[-3]:
+        raise ShapeError(
+            f"the heads of k must divide n_heads={q.shape[-3]}, got {k.shape[-3]}:"
+            f" q is {q.shape}, k is {k.shape}"
+        )
+    check_leading_axes("k", k, "v", v)
+    return q, k, v, q.shape[-3] // k.shape[-3]
+
+
+def as_cache_entries(k: object, v: object) -> tuple[Array, Array]:
+    """Return `k` (..., n, d_k) and `v` (..., n, d_v) as floats, one value for each key."""
+    k = as_floats("k", k, "n d_k")
+    return k, as_values(k, v)
+
+
+def check_cache_goes_on(cache: Any, k: Array, v: Array) -> None:
+    """Refuse keys and values of another width or batch than those of the cache."""
+    for name, old, new in (("k", cache.k, k), ("v", cache.v, v)):
+        if old.shape[:-2] != new.shape[:-2] or old.shape[-1] != new.shape[-1]:
+            raise ShapeError(
+                f"{name} must be like the cache's in all but its number of rows:"
+                f" cache.{name} is {old.shape}, {name} is {new.shape}"
+            )
+
+
+def check_rows_last(P: Array, n: int) -> None:
+    """Refuse to read row `n` - 1 of a table that ends before it."""
+    if n > P.shape[0]:
+        raise ValueError(f"P has {P.shape[0]} positions, and position {n - 1} is asked for")
+
+
+def as_rotary_inputs(x: object, offset: object, base: object) -> tuple[Array, Array, Array]:
+    """Return `x` (..., n, d_k) with the cosines and sines of its angles, each (n, d_k / 2)."""
+    x, offset = as_floats("x", x, "n d_k"), as_size("offset", offset, least=0)
+    n, d_k = x.shape[-2:]
+    if d_k % 2:
+        raise ShapeError(f"x must have an even number of columns to turn in pairs, got d_k={d_k}")
+    speed = as_positive("base", base) ** (-np.arange(0, d_k, 2) / d_k)
+    angle = np.arange(offset, offset + n)[:, None] * speed
+    return x, np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+
+
+def as_norm_row(name: str, row: object, like: Array | None = None) -> Array:
+    """Return `row` (d_model,) as floats, as long as `like` if that is given."""
+    row = as_floats(name, row, "d_model", exactly=True)
+    if like is not None and row.shape != like.shape:
+        raise ShapeError(
+            f"{name} must have d_model={like.shape[0]} entries as gain has, got {row.shape[0]}"
+        )
+    return row
+
+
+def as_rows_as_wide(x_name: str, X: object, row_name: str, row: Array) -> Array:
+    """Return `X` (..., d_model) as floats as wide as `row`, small enough to be squared."""
+    X = as_floats(x_name, X, "d_model")
+    if X.shape[-1] != row.shape[0]:
+        raise ShapeError(
+            f"{x_name} must have d_model={row.shape[0]} columns as {row_name} has,"
+            f" got {X.shape[-1]}: {x_name} is {X.shape}"
+        )
+    check_dot_products_fit(x_name, X, x_name, X)
+    return X
+
+
+def check_feed_forward_fits(parameters: Any) -> None:
+    """Refuse matrices, biases and an activation that do not fit each other."""
+    W_1, W_2 = parameters.W_1, parameters.W_2
+    if W_2.shape != W_1.shape[::-1]:
+        raise ShapeError(
+            f"W_2 must be (d_ff, d_model)={W_1.shape[::-1]}, got {W_2.shape}: W_1 is {W_1.shape}"
+            f"{_transposed(W_2.shape == W_1.shape)}"
+        )
+    for name, wanted in (("b_1", W_1.shape[1]), ("b_2", W_2.shape[1])):
+        b = getattr(parameters, name)
+        if b is not None and b.shape != (wanted,):
+            raise ShapeError(f"{name} must have {wanted} entries, got {b.shape}")
+    if not callable(parameters.activation):
+        raise ValueError(f"activation must be a function, got {parameters.activation!r}")
+
+
+def check_residual_widths(**widths: int) -> None:
+    """Refuse parts of a layer that are not all of one width: their outputs are added to X."""
+    wanted = widths["norm_1"]
+    for name, width in widths.items():
+        if width != wanted:
+            raise ShapeError(
+                f"a residual sum needs one width: norm_1 has d_model={wanted}, {name} has {width}"
+            )
+
+
+def check_layers_follow(name: str, widths: list[int], wanted: int) -> None:
+    """Refuse layers whose width is not that of what they read."""
+    for i, width in enumerate(widths):
+        if width != wanted:
+            raise ShapeError(f"layer {i} of {name} must be {wanted} wide, got {width}")
+
+
+def as_generator(rng: object) -> np.random.Generator:
+    """Return `rng` if it is a numpy Generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(
+            f"rng must be a numpy Generator, got {rng!r}; write np.random.default_rng(seed)"
+        )
+    return rng
+
+
+def as_partial_outputs(
+    side: str, output: object, log_totals: object, like: Array | None = None
+) -> tuple[Array, Array]:
+    """Return one side of a merge, `output` (..., n_q, d_v) and `log_totals` (..., n_q)."""
+    output = as_floats(f"output_{side}", output, "n_q d_v")
+    name = f"log_totals_{side}"
+    log_totals = _as_float_dtype(name, log_totals)
+    if log_totals.shape != output.shape[:-1]:
+        raise ShapeError(
+            f"{name} must be {output.shape[:-1]}, one number a row, got {log_totals.shape}:"
+            f" output_{side} is {output.shape}"
+        )
+    _check_scores(name, log_totals, "it is a finite number, or -inf for a row that found nothing")
+    if like is not None and output.shape != like.shape:
+        raise ShapeError(
+            f"output_a and output_b must have the same shape, got {like.shape} and {output.shape}"
+        )
+    return output, log_totals
+
+
+def as_weights_by_layer(weights_by_layer: object) -> list[Array]:
+    """Return the weights of each layer, all (..., n_heads, n, n) with one n."""
+    if not isinstance(weights_by_layer, (list, tuple, np.ndarray)) or not len(weights_by_layer):
+        raise ShapeError("weights_by_layer must be a sequence with an array for each layer")
+    layers = [as_floats(f"layer {i}", w, "n_heads n n") for i, w in enumerate(weights_by_layer)]
+    n = layers[0].shape[-1]
+    for i, layer in enumerate(layers):
+        if layer.shape[-2:] != (n, n):
+            raise ShapeError(
+                f"layer {i} must end in (n, n)={(n, n)}, got {layer.shape};"
+                " a rollout is of self-attention"
+            )
+        check_leading_axes("layer 0", layers[0][..., 0, :, :], f"layer {i}", layer[..., 0, :, :])
+    return layers
+
+
+def as_weights(weights: object) -> Array:
+    """Return `weights` (..., n_k) as finite floats."""
+    return as_floats("weights", weights, "n_k")
+
+
+def as_gradient(name: str, gradient: object, shape: tuple[int, ...]) -> Array:
+    """Return `gradient` as floats of exactly `shape`, that of the output it belongs to."""
+    gradient = as_floats(name, gradient)
+    if gradient.shape != shape:
+        slip = _transposed(gradient.shape == (*shape[:-2], *shape[:-3:-1]) and len(shape) > 1)
+        raise ShapeError(f"{name} must have the output's shape {shape}, got {gradient.shape}{slip}")
+    return gradient
+
+
 def as_mask_sizes(n_q: object, n_k: object, offset: object) -> tuple[int, int, int]:
     """Return the sizes of a mask as ints; without `n_k` the last query is the last position."""
     n_q = as_size("n_q", n_q)
@@ -213,21 +590,75 @@ def as_size(name: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
+def as_positive(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise ValueError(f"{name} must be a number above 0, got {value!r}")
+    if not 0.0 < value < np.inf:
+        raise ValueError(f"{name} must be a finite number above 0, got {value}")
+    return float(value)
+
+
+def as_divisor(
+    name: str, value: object, dividend_name: str, dividend: Array, power: int = 1
+) -> float:
+    """Return `value` as a float above 0 that is large enough to divide `dividend` by it."""
+    divisor = as_positive(name, value)
+    finite = np.abs(dividend, where=np.isfinite(dividend), out=np.zeros_like(dividend))
+    largest = float(finite.max()) / divisor
+    for _ in range(power - 1):
+        largest /= divisor
+    _check_fits(f"{dividend_name} divided by {name}={divisor:g}", largest, dividend.dtype)
+    return divisor
+
+
+def as_ids(name: str, ids: object, n: int) -> Array:
+    """Return `ids` as an int array of at least one axis with entries from 0 to `n` - 1."""
+    array = np.asarray(ids)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers, got dtype {array.dtype}")
+    if array.size == 0:
+        raise ShapeError(f"{name} is empty: an axis of {array.shape} has size 0")
+    outside = array[(array < 0) | (array >= n)]
+    if outside.size:
+        raise ValueError(f"{name} must lie between 0 and {n - 1}, got {outside[0]}")
+    return array
+
+
 def check_dot_products_fit(x_name: str, x: Array, y_name: str, y: Array) -> None:
     """Refuse rows so long that a dot product could overflow: |x.y| <= |x| |y| (Cauchy-Schwarz)."""
     largest = _longest(x) * _longest(y)
-    dtype = np.result_type(x, y)
+    _check_fits(f"a dot product of {x_name} and {y_name}", largest, np.result_type(x, y))
+
+
+def check_rows_have_length(**lengths: Array) -> None:
+    """Refuse rows of length 0: they have no direction."""
+    for name, length in lengths.items():
+        if np.any(length == 0.0):
+            where = _first_index(length[..., 0] == 0.0)
+            raise ValueError(
+                f"{name} has a row of length 0, at {_place(where)};"
+                " without a direction it has no cosine"
+            )
+
+
+def check_distances_fit(q: Array, k: Array) -> None:
+    """Refuse rows so long that a squared distance could overflow: |q - k| <= |q| + |k|."""
+    farthest = _longest(q) + _longest(k)
+    _check_fits("a squared distance of q and k", farthest * farthest, np.result_type(q, k))
+
+
+def _check_fits(what: str, largest: float, dtype: np.dtype) -> None:
     limit = float(np.finfo(dtype).max)
     if largest > limit:
-        raise ValueError(
-            f"{x_name} and {y_name} are too large: their dot product can reach {largest:.2g},"
-            f" and {dtype} ends at {limit:.2g}"
-        )
+        raise ValueError(f"{what} can reach {largest:.2g}, and {dtype} ends at {limit:.2g}")
 
 
 def _longest(rows: Array) -> float:
     squares = np.einsum("...d,...d->...", rows, rows, dtype=np.float64)
-    return math.sqrt(squares.max(initial=0.0))
+    return math.sqrt(squares.max())
 
 
 def _as_float_dtype(name: str, x: object) -> Array:
@@ -250,17 +681,29 @@ def _as_float_dtype(name: str, x: object) -> Array:
     return array
 
 
-def _check_axes(name: str, array: Array, axes: str) -> None:
+def _check_head_bias(b_name: str, b: Array, w_name: str, W: Array) -> None:
+    wanted = (W.shape[0], W.shape[2])
+    if b.shape != wanted:
+        raise ShapeError(
+            f"{b_name} must be (n_heads, d)={wanted}, one row a head, got {b.shape}:"
+            f" {w_name} is {W.shape}{_transposed(b.shape == wanted[::-1])}"
+        )
+
+
+def _check_axes(name: str, array: Array, axes: str, exactly: bool = False) -> None:
     names = axes.split()
+    wanted = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+    if exactly and array.ndim != len(names):
+        raise ShapeError(f"{name} must be {wanted}, got {array.shape}")
     if array.ndim < len(names):
         slip = f"; for one row write {name}[None, :]" if (array.ndim, len(names)) == (1, 2) else ""
-        wanted = f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
         raise ShapeError(f"{name} must end in {wanted}, got {array.shape}{slip}")
     if array.size == 0:
         raise ShapeError(f"{name} is empty: an axis of {array.shape} has size 0")
 
 
-def _check_batch(x_name: str, x: Array, y_name: str, y: Array) -> None:
+def check_leading_axes(x_name: str, x: Array, y_name: str, y: Array) -> None:
+    """Refuse two stacks whose batches (and heads) differ: nothing is stretched to fit."""
     if x.shape[:-2] != y.shape[:-2]:
         raise ShapeError(
             f"{x_name} and {y_name} must have the same leading axes,"
@@ -271,6 +714,31 @@ def _check_batch(x_name: str, x: Array, y_name: str, y: Array) -> None:
 
 def _first_index(where: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(np.argmax(where), where.shape))
+
+
+def _check_scores(name: str, array: Array, rule: str) -> None:
+    if not array.max() < np.inf:  # NaN and +inf both survive a maximum, and neither is below inf
+        where = _first_index(~(array < np.inf))
+        raise ValueError(f"{name} cannot hold {array[where]}, found at {_place(where)}: {rule}")
+
+
+def _check_score_axes(
+    name: str, array: Array, leading: tuple[int, ...], n_q: int, n_k: int
+) -> None:
+    last = array.shape[-2:]
+    if len(last) < 2 or last[0] not in (1, n_q) or last[1] not in (1, n_k):
+        slip = _transposed(n_q != n_k and last == (n_k, n_q))
+        if array.shape == (n_k,):
+            slip = f"; for one row of keys that every query shares write {name}[None, :]"
+        raise ShapeError(f"{name} must end in (n_q, n_k)={(n_q, n_k)}, got {array.shape}{slip}")
+    if array.ndim == 2:
+        return
+    fits = all(m in (1, n) for m, n in zip(array.shape, leading, strict=False))
+    if array.ndim != len(leading) + 2 or not fits:
+        raise ShapeError(
+            f"{name} must be {(n_q, n_k)} or broadcast to {(*leading, n_q, n_k)} axis by axis,"
+            f" got {array.shape}; give a shared axis the size 1, as in {name}[:, None]"
+        )
 
 
 def _place(index: tuple[int, ...]) -> str:

@@ -62,6 +62,56 @@ def causal_mask(n_q: int, n_k: int | None = None, offset: int = 0) -> Bool[Array
     return position_of_key <= position_of_query
 
 
+def window_mask(
+    n_q: int, n_k: int | None = None, reach: int = 1, offset: int = 0
+) -> Bool[Array, "n_q n_k"]:
+    r"""Allow each query the keys that are at most `reach` positions away, on either side.
+
+    .. math:: M_{tj} = (|t + \text{offset} - j| \le \text{reach})
+
+    Join it with a causal mask to look back only: ``causal_mask(n) & window_mask(n, reach=2)``.
+
+    Parameters
+    ----------
+    n_q : int
+        Number of queries.
+    n_k : int, optional
+        Number of keys; `n_q` + `offset` if it is left out.
+    reach : int, default 1
+        How many positions away a key may be; 0 leaves a query its own.
+    offset : int, default 0
+        How many keys stand before the first query.
+
+    Returns
+    -------
+    mask : bool array, shape (n_q, n_k)
+        True where the query may look.
+
+    Raises
+    ------
+    ValueError
+        If a size is not an integer of at least 1, or `reach` is negative.
+
+    References
+    ----------
+    Beltagy, Peters and Cohan, "Longformer: the long-document transformer" (2020), section 3.1.
+
+    Examples
+    --------
+    >>> import qkv
+    >>> print(qkv.window_mask(4).astype(int))
+    [[1 1 0 0]
+     [1 1 1 0]
+     [0 1 1 1]
+     [0 0 1 1]]
+    """
+    n_q, n_k, offset = as_mask_sizes(n_q, n_k, offset)
+    reach = as_size("reach", reach, least=0)
+    position_of_query = np.arange(n_q)[:, None] + offset
+    position_of_key = np.arange(n_k)[None, :]
+    return np.abs(position_of_query - position_of_key) <= reach
+
+
 def padding_mask(lengths: Int[Array, " batch"], n_k: int) -> Bool[Array, "batch 1 n_k"]:
     r"""Allow the first keys of each sequence, as many as it has real tokens.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_scores
+from qkv.core.inputs import Array, as_divisor, as_scores
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -65,3 +65,50 @@ def softmax(scores: Float[Array, "*rows n_k"]) -> Float[Array, "*rows n_k"]:
     total = weights.sum(axis=-1, keepdims=True)
     weights /= np.where(total == 0.0, 1.0, total)
     return weights
+
+
+def softmax_with_temperature(
+    scores: Float[Array, "*rows n_k"], temperature: float
+) -> Float[Array, "*rows n_k"]:
+    r"""Divide the scores by a temperature before the softmax.
+
+    .. math:: \operatorname{softmax}(s / T)
+
+    Near 0 the largest score takes everything; at 1 nothing changes; far above, all weights become
+    equal.
+
+    Parameters
+    ----------
+    scores : array, shape (..., n_k)
+        One score for each key. -inf where the query may not look.
+    temperature : float
+        The T of the equation, above 0.
+
+    Returns
+    -------
+    weights : array, shape (..., n_k)
+        Shares of one whole. A row that is -inf everywhere gives zeros.
+
+    Raises
+    ------
+    ShapeError
+        If `scores` has no axis, or an axis of size 0.
+    ValueError
+        If `scores` holds NaN or +inf, or the temperature is not above 0 or far too small.
+
+    References
+    ----------
+    Hinton, Vinyals and Dean, "Distilling the knowledge in a neural network" (2015), section 2,
+    equation 1.
+
+    Examples
+    --------
+    >>> import qkv
+    >>> for temperature in (0.1, 1.0, 100.0):
+    ...     print(qkv.softmax_with_temperature([0.0, 1.0, 3.0], temperature).round(3))
+    [0. 0. 1.]
+    [0.042 0.114 0.844]
+    [0.329 0.332 0.339]
+    """
+    scores = as_scores(scores)
+    return softmax(scores / as_divisor("temperature", temperature, "scores", scores))
