@@ -34,9 +34,9 @@ export function planeLimit(vectors) {
   return LIMITS.find((limit) => reach <= limit) ?? Math.ceil(reach);
 }
 
-/** One press of an arrow key: a fortieth of the half-width. @param {number} limit */
+/** One press of an arrow key: a round number, some five pixels. @param {number} limit */
 export function planeStep(limit) {
-  return limit / 40;
+  return limit <= 2 ? 0.05 : limit <= 5 ? 0.1 : limit <= 10 ? 0.2 : limit / 40;
 }
 
 /**
@@ -133,8 +133,9 @@ export function dotPlane({ onmove, describedby }) {
     const [a, b] = now[which];
     const step = planeStep(limit);
     // An entry that does not move keeps its last digit; one that moves lands on the grid.
-    const next = to.map((value, i) => (Math.abs(value - now[which][i]) < step / 2 ? now[which][i] : snap(clamp(value, -limit, limit), step)));
-    if (gesture.startsWith("drag")) squareUp(next, now[which === "x" ? "y" : "x"]);
+    const next =
+      (gesture.startsWith("drag") && squared(to, now[which === "x" ? "y" : "x"], limit)) ||
+      to.map((value, i) => (Math.abs(value - now[which][i]) < step / 2 ? now[which][i] : snap(clamp(value, -limit, limit), step)));
     if (next[0] !== a || next[1] !== b) onmove(which, [next[0], next[1]], gesture);
   }
 
@@ -264,15 +265,16 @@ export function dotPlane({ onmove, describedby }) {
 
 /**
  * A dragged arrow that is nearly at a right angle to the other is put at one exactly: no hand could.
- * @param {number[]} vector changed in place
+ * @param {Vector} vector
  * @param {Vector} other
+ * @param {number} limit no entry beyond it
  */
-function squareUp(vector, other) {
-  if (Math.abs(cosineSimilarity(vector, other)) > 0.025) return; // also when one has no length
+function squared(vector, other, limit) {
+  if (!(Math.abs(cosineSimilarity(vector, other)) < 0.03)) return undefined; // also where one has no length
   const { point } = projection(vector, other);
-  if (Number.isNaN(point[0])) return;
-  vector[0] -= point[0];
-  vector[1] -= point[1];
+  const turned = vector.map((value, i) => value - point[i]);
+  const shrink = Math.min(1, limit / Math.max(...turned.map(Math.abs)));
+  return turned.map((value) => value * shrink);
 }
 
 /** A tick's number, as short as it goes. @param {number} x */

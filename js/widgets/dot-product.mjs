@@ -144,7 +144,9 @@ function render({ model, el }) {
     const { x, y, index } = current();
     const [a, b] = /** @type {string[]} */ (model.get("labels"));
     const onto = /** @type {Which | "none"} */ (model.get("onto"));
-    limit = Math.max(limit, planeLimit([x, y, ...pairs().flatMap((pair) => [pair.x, pair.y])]));
+    // The plane keeps its scale under the hand; it grows only for a vector that lies outside.
+    const all = [x, y, ...pairs().flatMap((pair) => [pair.x, pair.y])];
+    if (all.flat().some((entry) => Math.abs(entry) > limit)) limit = planeLimit(all);
     const dot = dotProduct(x, y);
     const cosine = cosineSimilarity(x, y);
     const lengths = { x: vectorLength(x), y: vectorLength(y) };

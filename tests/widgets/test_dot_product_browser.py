@@ -99,6 +99,18 @@ def test_mouse_drag_undo_and_reset(page):
     assert (vectors(page)[0] == start[0]).all()
 
 
+def test_the_plane_keeps_its_scale_under_the_hand_and_grows_for_a_typed_number(page):
+    limit = lambda: float(page.get_attribute(".qkv-handle", "aria-valuemax"))  # noqa: E731
+    page.focus(".qkv-handle.qkv-arrow-y")
+    for _ in range(12):
+        page.keyboard.press("Shift+ArrowUp")
+    assert (vectors(page)[1][1], limit()) == (1.5, 1.5)
+    page.get_by_label("x, entry 1").fill("7")
+    page.wait_for_timeout(30)
+    assert limit() == 8
+    assert_numbers_equal_cores(page)
+
+
 def test_a_dragged_arrow_finds_the_exact_right_angle(page):
     x, y = vectors(page)
     px, py = middle(page, ".qkv-handle.qkv-arrow-y .qkv-ring")
