@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from qkv import core
+from qkv.data import running_example
 
 FOLDER = Path(__file__).resolve().parents[1] / "js" / "test" / "golden"
 GOLDENS: dict[str, Callable[[], list[dict[str, Any]]]] = {}
@@ -51,6 +52,42 @@ def dot_product() -> list[dict[str, Any]]:
         }
         for x, y in pairs
     ]
+
+
+@golden
+def attention() -> list[dict[str, Any]]:
+    """Whole heads from X to the output: self, cross, causal, empty rows, huge scores."""
+    rng = np.random.default_rng(5)
+    ex = running_example()
+    target, source = ex.X_target, ex.X_source
+    empty = np.array([[True, False, True], [False, False, False]])
+    causal = core.causal_mask(5)
+
+    def case(X_q: Any, X_kv: Any, *W: Any, mask: Any = None) -> dict[str, Any]:
+        q, k, v = core.project_qkv(X_q, X_kv, *W)
+        steps = core.attention_steps(q, k, v, mask)
+        names = ("dot_products", "scaled", "scores", "weights", "output")
+        computed = {name: getattr(steps, name) for name in names}
+        given = dict(zip(("w_q", "w_k", "w_v"), W, strict=True))
+        return {"x_q": X_q, "x_kv": X_kv, **given, "mask": mask, "q": q, "k": k, "v": v, **computed}
+
+    def head(*shapes: tuple[int, int], size: float = 1.0) -> list[np.ndarray]:
+        return [size * rng.normal(size=shape) for shape in shapes]
+
+    cases = []
+    for i in range(3):
+        W = ex.W_Q[i], ex.W_K[i], ex.W_V[i]
+        cases += [case(source, source, *W), case(source, source, *W, mask=causal)]
+        cases += [case(target, source, *W)]
+        cases += [
+            case(target, ex.memory, ex.W_Q_cross[i], ex.W_K_memory[i], ex.W_V_memory[i]),
+        ]
+    X_q, X_kv, *W = head((2, 4), (3, 7), (4, 5), (7, 5), (7, 6))
+    cases += [case(X_q, X_kv, *W), case(X_q, X_kv, *W, mask=empty)]
+    X_q, X_kv, *W = head((2, 4), (3, 7), (4, 5), (7, 5), (7, 6), size=30)
+    cases += [case(X_q, X_kv, *W), case(X_q, X_kv, *W, mask=empty)]
+    cases += [case(*head((3, 2), (1, 2), (2, 5), (2, 5), (2, 4)))]
+    return cases
 
 
 def plain(value: Any) -> Any:

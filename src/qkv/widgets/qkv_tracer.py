@@ -220,7 +220,10 @@ def _inputs(value: Any) -> dict[str, Any]:
     plain: dict[str, Any] = {
         key: [str(word) for word in whole[key]] for key in known if not key.startswith("X")
     }
-    for key, tokens, columns in (("X_q", "tokens_q", "columns"), ("X_kv", "tokens_kv", "columns_kv")):
+    for key, tokens, columns in (
+        ("X_q", "tokens_q", "columns"),
+        ("X_kv", "tokens_kv", "columns_kv"),
+    ):
         try:
             array = np.array(whole[key], dtype=np.float64)
         except (TypeError, ValueError):
@@ -238,10 +241,11 @@ def _inputs(value: Any) -> dict[str, Any]:
 
 
 def _check_self(inputs: dict[str, Any]) -> None:
-    if inputs["columns"] != inputs["columns_kv"]:
+    d_q, d_kv = len(inputs["columns"]), len(inputs["columns_kv"])
+    if d_q != d_kv:
         raise traitlets.TraitError(
-            "self-attention has one sequence, so W_Q takes the columns of X_kv; here X_q has columns"
-            ' of its own: use mode="cross"'
+            f"self-attention has one sequence, and here W_Q takes {d_q} columns where X_kv has"
+            f' {d_kv}: use mode="cross"'
         )
 
 
@@ -307,7 +311,11 @@ def _short(x: float) -> str:
 
 
 def _table(
-    title: str, rows: Sequence[str], columns: Sequence[str], array: np.ndarray, texts: list[list[str]]
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    array: np.ndarray,
+    texts: list[list[str]],
 ) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     body = "".join(
@@ -378,7 +386,7 @@ class _Drawing:
         arrays: dict[str, np.ndarray],
         names: dict[str, Axes],
         texts: dict[str, list[list[str]]],
-        cell: dict[str, float],
+        cell: dict[str, int],
         mode: str,
         parts: list[str],
     ):
@@ -412,11 +420,15 @@ class _Drawing:
             turn = f' transform="rotate(-90 {middle + 4} {y - 5})"' if upright else ""
             place = f'x="{middle + 4}" y="{y - 5}"' if upright else f'x="{middle}" y="{y - 4}"'
             anchor = "" if upright else ' text-anchor="middle"'
-            add(f'<text {place}{anchor}{turn} {_ink("muted")} font-size="11">{escape(column)}</text>')
+            add(
+                f'<text {place}{anchor}{turn} {_ink("muted")} font-size="11">{escape(column)}</text>'
+            )
         for i, row in enumerate(rows):
             line = y + (i + 0.5) * ROW + 4.5
             if labels:
-                add(f'<text x="{x - 6}" y="{line}" text-anchor="end" {_ink("muted")} font-size="12">')
+                add(
+                    f'<text x="{x - 6}" y="{line}" text-anchor="end" {_ink("muted")} font-size="12">'
+                )
                 add(f"{escape(row)}</text>")
             spans = "".join(
                 f'<tspan x="{x + (j + 0.5) * cell}">{text}</tspan>'
