@@ -348,12 +348,12 @@ def project_heads_backward(
     """
     W, _ = as_heads("W", W, "b", None)
     X = as_sequence("X", X, "W", W)
-    *batch, n, _ = X.shape
-    grad_heads = as_gradient("grad_heads", grad_heads, (*batch, W.shape[0], n, W.shape[2]))
+    (*batch, n, d_in), (n_heads, _, d) = X.shape, W.shape
+    grad_heads = as_gradient("grad_heads", grad_heads, (*batch, n_heads, n, d))
     grad_X = np.einsum("...htc,hrc->...tr", grad_heads, W, optimize=True)
-    grad_W = np.einsum("...tr,...htc->hrc", X, grad_heads, optimize=True)
-    grad_b = np.einsum("...htc->hc", grad_heads)
-    return grad_X, grad_W, grad_b
+    X, grad_heads = X.reshape(-1, n, d_in), grad_heads.reshape(-1, n_heads, n, d)
+    grad_W = np.einsum("btr,bhtc->hrc", X, grad_heads, optimize=True)
+    return grad_X, grad_W, grad_heads.sum(axis=(0, 2))
 
 
 def multi_head_attention_backward(

@@ -585,7 +585,7 @@ class MultiHeadSteps:
     """
 
     attention: AttentionSteps
-    concatenated: Float[Array, "*batch n_q n_heads*d_v"]
+    concatenated: Float[Array, "*batch n_q width"]
     writes: Float[Array, "*batch n_heads n_q d_model"]
     output: Float[Array, "*batch n_q d_model"]
 

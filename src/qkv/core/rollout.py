@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def attention_rollout(
-    weights_by_layer: Sequence[Float[Array, "*batch n_heads n n"]],
+    weights_by_layer: Sequence[Float[Array, "*batch _ n n"]],
 ) -> Float[Array, "*batch n n"]:
     r"""Follow the weights down through the layers, half of every step staying where it is.
 

@@ -47,3 +47,22 @@ def padding_joins_with_causal(padding_mask):
 def causal_refuses_a_float_size(causal_mask):
     with pytest.raises(ValueError, match="must be an integer"):
         causal_mask(3.0)
+
+
+@law("window_mask")
+def window_equals_the_loop(window_mask):
+    for n_q, n_k, reach, offset in [(3, 3, 1, 0), (5, 7, 2, 1), (2, 7, 0, 3), (3, 11, 5, 4)]:
+        expected = [[abs(t + offset - j) <= reach for j in range(n_k)] for t in range(n_q)]
+        _same(window_mask(n_q, n_k, reach, offset), expected)
+
+
+@law("window_mask")
+def window_sizes_follow_from_the_offset(window_mask):
+    assert window_mask(3, offset=2).shape == (3, 5)
+
+
+@law("window_mask")
+def window_joins_with_causal(window_mask):
+    """The last `reach` tokens and the query itself."""
+    joined = oracles.causal(5, 5) & window_mask(5, reach=2)
+    assert joined.sum(axis=1).tolist() == [1, 2, 3, 3, 3]

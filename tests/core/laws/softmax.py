@@ -66,3 +66,18 @@ def an_empty_row_gives_zeros(softmax):
 @law("softmax")
 def float32_stays_float32(softmax):
     assert softmax(np.ones((2, 3), np.float32)).dtype == np.float32
+
+
+@law("softmax_with_temperature")
+def temperature_equals_the_loop(softmax):
+    (scores,) = draw((3, 5), seed=4)
+    for temperature in (0.3, 1.0, 7.0):
+        expected = [oracles.softmax([s / temperature for s in row]) for row in scores]
+        close(softmax(scores, temperature), expected)
+
+
+@law("softmax_with_temperature")
+def heat_levels_and_cold_decides(softmax):
+    scores = np.array([0.0, 1.0, 3.0, -np.inf])
+    close(softmax(scores, 1e9), [1 / 3, 1 / 3, 1 / 3, 0.0], atol=1e-8)
+    close(softmax(scores, 1e-3), [0.0, 0.0, 1.0, 0.0])

@@ -1,0 +1,156 @@
+"""Laws of the cache, of tiles, and of rollout."""
+
+import numpy as np
+import pytest
+
+import qkv
+from tests.core import oracles
+from tests.core.lawbook import close, draw, law
+
+N, D_K, D_V = 7, 5, 2
+
+
+@law("extend_cache")
+def a_cache_grows_at_its_end(extend_cache):
+    k, v = draw((3, N, D_K), (3, N, D_V))
+    cache = extend_cache(None, k[:, :4], v[:, :4])
+    longer = extend_cache(cache, k[:, 4:], v[:, 4:])
+    assert (cache.n, longer.n) == (4, 7)
+    close(longer.k, k, atol=0)
+    close(longer.v, v, atol=0)
+    close(cache.k, k[:, :4], atol=0)
+
+
+@law("cached_attention")
+def cached_equals_all_at_once(attend):
+    q, k, v = draw((3, N, D_K), (3, N, D_K), (3, N, D_V))
+    cache, outputs, widths = None, [], []
+    for start, stop in ((0, 3), (3, 4), (4, 7)):
+        piece = slice(start, stop)
+        output, weights, cache = attend(q[:, piece], k[:, piece], v[:, piece], cache)
+        outputs.append(output)
+        widths.append(weights.shape[-1])
+    assert widths == [3, 4, 7]
+    output = np.concatenate(outputs, axis=1)
+    for b in range(3):
+        close(output[b], oracles.attention(q[b], k[b], v[b], oracles.causal(N, N))[0])
+
+
+@law("cached_attention")
+def the_old_cache_is_left_alone(attend):
+    q, k, v = draw((N, D_K), (N, D_K), (N, D_V), seed=1)
+    _, _, cache = attend(q[:4], k[:4], v[:4])
+    attend(q[4:], k[4:], v[4:], cache)
+    close(cache.k, k[:4], atol=0)
+    assert cache.n == 4
+
+
+@law("partial_attention")
+def partial_equals_the_loop(attend):
+    q, k, v = draw((3, D_K), (N, D_K), (N, D_V))
+    mask = oracles.causal(3, N, -1)
+    for given in (None, mask):
+        output, log_totals = attend(q, k, v, given)
+        close(output, oracles.attention(q, k, v, given)[0])
+        scores = oracles.scores(q, k) / np.sqrt(D_K)
+        exponentials = np.exp(scores) * (1.0 if given is None else given)
+        with np.errstate(divide="ignore"):
+            close(log_totals, np.log(exponentials.sum(axis=1)))
+
+
+@law("merge_attention")
+def merging_equals_all_keys_at_once(merge):
+    q, k, v = draw((3, D_K), (N, D_K), (N, D_V), seed=1)
+    mask = oracles.causal(3, N, 1)
+    parts = [qkv.partial_attention(q, k[s], v[s], mask[:, s]) for s in (slice(2), slice(2, N))]
+    output, log_totals = merge(*parts[0], *parts[1])
+    expected = qkv.partial_attention(q, k, v, mask)
+    close(output, oracles.attention(q, k, v, mask)[0])
+    close(log_totals, expected[1])
+
+
+@law("merge_attention")
+def nothing_merged_with_nothing_is_nothing(merge):
+    empty = np.full(3, -np.inf)
+    with np.errstate(all="ignore"):
+        output, log_totals = merge(np.zeros((3, 2)), empty, np.zeros((3, 2)), empty)
+    close(output, np.zeros((3, 2)), atol=0)
+    assert (log_totals == -np.inf).all()
+
+
+@law("merge_attention")
+def merging_survives_huge_scores(merge):
+    a, b = np.array([[1.0]]), np.array([[3.0]])
+    output, log_totals = merge(a, np.array([1e4]), b, np.array([1e4]))
+    close(output, [[2.0]])
+    close(log_totals, [1e4 + np.log(2)])
+
+
+@law("tiled_attention")
+def tiles_equal_the_loop(attend):
+    q, k, v = draw((3, D_K), (N, D_K), (N, D_V), seed=2)
+    mask = oracles.causal(3, N, -1)
+    for given in (None, mask):
+        for tile in (1, 2, 3, 100):
+            output, log_totals = attend(q, k, v, given, tile)
+            close(output, oracles.attention(q, k, v, given)[0])
+            close(log_totals, qkv.partial_attention(q, k, v, given)[1])
+
+
+@law("tiled_attention")
+def log_totals_give_back_the_weights(attend):
+    q, k, v = draw((3, D_K), (N, D_K), (N, D_V), seed=3)
+    _, log_totals = attend(q, k, v, None, 2)
+    weights = np.exp(oracles.scores(q, k) / np.sqrt(D_K) - log_totals[:, None])
+    close(weights, oracles.attention(q, k, v)[1])
+
+
+@law("tiled_attention")
+def tiles_work_in_batches_with_padding(attend):
+    q, k, v = draw((2, 3, D_K), (2, N, D_K), (2, N, D_V), seed=4)
+    mask = np.arange(N) < np.array([4, 6])[:, None, None]
+    output, _ = attend(q, k, v, mask, 2)
+    for b, length in enumerate((4, 6)):
+        close(output[b], oracles.attention(q[b], k[b, :length], v[b, :length])[0])
+
+
+@law("tiled_attention")
+def tiles_survive_huge_scores(attend):
+    q, k, v = draw((3, D_K), (N, D_K), (N, D_V), seed=5)
+    with np.errstate(all="ignore"):
+        output, _ = attend(1e6 * q, k, v, None, 2)
+    close(output, v[(q @ k.T).argmax(axis=1)])
+
+
+@law("tiled_causal_attention")
+def causal_tiles_equal_the_loop(attend):
+    for n_q, n_k, offset in ((N, N, 0), (3, N, 4), (3, N, 2), (N, 3, 0)):
+        q, k, v = draw((n_q, D_K), (n_k, D_K), (n_k, D_V), seed=6)
+        mask = oracles.causal(n_q, n_k, offset)
+        for tile in (1, 2, 3, 100):
+            output, log_totals = attend(q, k, v, offset, tile)
+            close(output, oracles.attention(q, k, v, mask)[0])
+            close(log_totals, qkv.partial_attention(q, k, v, mask)[1])
+
+
+@law("attention_rollout")
+def rollout_by_hand(rollout):
+    first = np.array([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.1, 0.9]]])
+    second = np.array([[[1.0, 0.0], [0.8, 0.2]]])
+    step_1 = [[1.0, 0.0], [0.15, 0.85]]
+    step_2 = [[1.0, 0.0], [0.4, 0.6]]
+    close(rollout([first, second]), np.array(step_2) @ np.array(step_1))
+
+
+@law("attention_rollout")
+def rollout_rows_are_shares(rollout):
+    layers = [qkv.softmax(x) for x in draw((2, 3, 5, 5), (2, 7, 5, 5), seed=1)]
+    result = rollout(layers)
+    close(result.sum(axis=-1), np.ones((2, 5)))
+    close(rollout(layers[:1])[1], 0.5 * np.eye(5) + 0.5 * layers[0][1].mean(axis=0))
+
+
+@law("attention_rollout")
+def rollout_of_cross_attention_is_refused(rollout):
+    with pytest.raises(ValueError, match="a rollout is of self-attention"):
+        rollout([np.ones((3, 5, 7))])
