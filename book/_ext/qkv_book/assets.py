@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from fontTools.varLib import instancer
-from pygments.formatters import HtmlFormatter
 
+from .colours import code_colours
 from .tools import npm_file
 
 if TYPE_CHECKING:
@@ -33,21 +33,20 @@ SERIF = "@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-{}.
 
 # Always in the text fonts: what scripts may write, what a reader may see after an edit.
 BASIC_CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "äöüÄÖÜßéèàç–—‘’“”…×·°−→←±"  # noqa: RUF001
-PYGMENTS = {"light": "a11y-high-contrast-light", "dark": "a11y-high-contrast-dark"}
+
+# Until the text face arrives, a face of every system is drawn at its width, so that no line moves.
+FALLBACK = "".join(
+    f'@font-face{{font-family:"Book Fallback";font-style:{style};'
+    f'src:local("Times New Roman{name}"),local("Liberation Serif{name}"),local("Tinos{name}");'
+    f"size-adjust:{wider}%;ascent-override:{103.6 / wider:.1%};descent-override:{33.5 / wider:.1%};"
+    "line-gap-override:0%}"
+    for style, name, wider in (("normal", "", 119), ("italic", " Italic", 109.6))
+)
 
 
 def widget_files(app: Sphinx) -> Path:
     """Return the folder of built widget scripts."""
     return Path(app.srcdir) / "src" / "qkv" / "widgets" / "static"
-
-
-def code_colours() -> str:
-    """Return the colours of code in both themes, without the backgrounds."""
-    parts = []
-    for theme, style in PYGMENTS.items():
-        css = HtmlFormatter(style=style).get_style_defs(f'html[data-theme="{theme}"] .highlight')
-        parts += [line for line in css.splitlines() if " .highlight ." in line]
-    return "\n".join(parts)
 
 
 def used_classes(pages: list[str]) -> set[str]:
@@ -152,7 +151,7 @@ def write_fonts(folder: Path, cache: Path, pages: list[str], rules: str) -> str:
             f'font-display:swap;src:url("fonts/{name}") format("woff2")}}'
         )
         jobs.append((name, npm_file(SERIF.format(kind)), text, weights, face))
-    faces = []
+    faces = [FALLBACK]
     for name, source, characters, weights, face in jobs:
         with TTFont(source, lazy=True) as font:
             covered = sorted(characters & set(map(chr, font.getBestCmap())))

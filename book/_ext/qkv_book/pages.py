@@ -14,18 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from pygments.token import STANDARD_TYPES
 from sphinx.util import logging
 
 from .address import Address
+from .colours import TOKENS as COLOURED
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
 LOGGER = logging.getLogger(__name__)
+TOKENS = frozenset(STANDARD_TYPES.values()) - {""}
 THEME = Path(__file__).with_name("theme")
 MATHS_FONTS = ("katex-main-regular.woff2", "katex-math-italic.woff2")
-TEXT_FONTS = ("text.woff2",)
 
 
 @lru_cache
@@ -64,7 +66,11 @@ def scripts_for(body: str) -> list[str]:
 
 def fonts_for(body: str) -> list[str]:
     """Return the fonts worth asking for before the stylesheet is read."""
-    return [*TEXT_FONTS, *(MATHS_FONTS if 'class="katex"' in body else ())]
+    return [
+        "text.woff2",
+        *(["text-italic.woff2"] if "<em" in body else []),
+        *(MATHS_FONTS if 'class="katex"' in body else ()),
+    ]
 
 
 def notebook_of(app: Sphinx, pagename: str) -> str:
@@ -135,27 +141,52 @@ def size_images(app: Sphinx, body: str) -> str:
     return re.sub(r"<img\b[^>]*>", with_size, body)
 
 
+def spoken(match: re.Match[str]) -> str:
+    """Return a heading cell or a label whose formulas also have a name in words.
+
+    A name is made of text, and neither browsers nor checkers take MathML for text.
+    """
+    return re.sub(
+        r'(<span class="katex-mathml">)<math\b.*?</math>',
+        lambda m: m[1] + " ".join(re.sub(r"<[^>]*>", " ", m[0]).split()),
+        match[0],
+        flags=re.S,
+    )
+
+
 def cure(body: str) -> str:
     """Mend the markup that docutils, Sphinx and the theme leave behind."""
     # roles that assistive technology no longer knows
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
-    body = body.replace('<aside class="footnote-list', '<div class="footnote-list')
+    # a note is no landmark
     body = re.sub(
-        r'(<div class="footnote-list[^>]*>)(.*?)</aside>\n(?=</aside>)(</aside>)',
-        lambda m: m[1] + m[2] + "</aside>\n</div>",
+        r'<aside class="footnote-list.*?</aside>\s*</aside>',
+        lambda m: re.sub(r"(</?)aside\b", r"\1div", m[0]),
         body,
         flags=re.S,
     )
-    body = re.sub(r'<aside class="footnote ([^>]*)>', r'<div class="footnote \1>', body)
-    body = re.sub(r'(<div class="footnote [^>]*>.*?)</aside>', r"\1</div>", body, flags=re.S)
     # the sign after a heading
     body = re.sub(
         r'(<a class="headerlink" href="[^"]*") title="([^"]*)"', r'\1 aria-label="\2"', body
     )
     # the sign to unfold code: what it says is its name
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    # a table's empty corner is no heading
+    body = re.sub(r'<th class="[^"]*">\s*(<p>\s*</p>)?\s*</th>', "<td></td>", body)
+    body = re.sub(r"<(th|label)\b.*?</\1>", spoken, body, flags=re.S)
+    body = lighten_code(body)
     # time and prerequisites under the title
-    return re.sub(r"(</h1>\s*)<p>(?=About \d+ minutes)", r'\1<p class="time">', body)
+    return re.sub(r"(</h1>\s*)<p>(?=(?:<em>)?About \d+ minutes)", r'\1<p class="time">', body)
+
+
+def lighten_code(body: str) -> str:
+    """Drop the elements around code tokens that have no colour: half of all there are."""
+    body = re.sub(
+        r'<span class="(\w+)">([^<]*)</span>',
+        lambda m: m[0] if m[1] in COLOURED or m[1] not in TOKENS else m[2],
+        body,
+    )
+    return re.sub(r'<span class="pre">([^<]*)</span>', r"\1", body)
 
 
 def refuse_inline_code(body: str, pagename: str) -> None:

@@ -49,7 +49,7 @@
   const KINDS = [
     [".math-scroll", "Formula, scrolls sideways"],
     [".pst-scrollable-table-container", "Table, scrolls sideways"],
-    [".highlight > pre", "Code, scrolls sideways"],
+    ["article pre", "Code, scrolls sideways"],
     [".cell_output pre", "Output, scrolls sideways"],
   ];
   const labels = new Map();
