@@ -1,0 +1,101 @@
+"""What "works" means for each widget: after a key press its numbers are core's for the new input.
+
+A test presses keys as a reader would, reads the input from the page, computes everything again in
+Python, and compares with what is shown. It returns a sentence if they differ, "" if all is well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+
+import numpy as np
+from playwright.async_api import Locator, Page
+
+from qkv.widgets import DotProduct, QKVTracer
+
+Test = Callable[[Page, Locator], Awaitable[str]]
+_FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+async def _traits(figure: Locator, names: list[str]) -> dict:
+    """Read traits from the page; the round trip through JSON is what a kernel would get."""
+    read = "(f, names) => JSON.stringify(names.map(name => f.qkvModel.get(name)))"
+    return dict(zip(names, json.loads(await figure.evaluate(read, names)), strict=True))
+
+
+async def _live(figure: Locator) -> str:
+    state = await figure.get_attribute("data-qkv-state")
+    return "" if state == "live" else f"the figure is {state or 'not mounted'}"
+
+
+def _differ(shown: list[str], want: np.ndarray, digits: int) -> bool:
+    """Whether printed numbers are not the wanted ones, at the digits printed."""
+    numbers = np.array([float(text.replace("\u2212", "-").replace("∞", "inf")) for text in shown])
+    want = np.ravel(want)
+    return numbers.shape != want.shape or not np.allclose(
+        numbers, want, rtol=0, atol=0.5 * 10.0**-digits + 1e-9
+    )
+
+
+async def dot_product(page: Page, figure: Locator) -> str:
+    """Move the tip of y by three keys."""
+    if problem := await _live(figure):
+        return problem
+    start = await _traits(figure, ["x", "y"])
+    for key in ("ArrowRight", "ArrowUp", "Shift+ArrowLeft"):
+        await figure.locator(".qkv-handle.qkv-arrow-y").focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, ["x", "y"])
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        widget = DotProduct(**now)
+        numbers = list(widget.numbers().values())
+        shown = await figure.locator(".qkv-dot-lines dd b").all_inner_texts()
+        shown.insert(0, await figure.locator(".qkv-dot-title b").inner_text())
+        want = [numbers[0], *_dot_lines(widget)]
+        if _differ(shown, np.array(want), 2):
+            return f"after {key} it shows {shown}, core computes {want}"
+    return ""
+
+
+def _dot_lines(widget: DotProduct) -> list[float]:
+    import qkv
+
+    x, y = widget.x, widget.y
+    lengths = [float(qkv.vector_length(x)), float(qkv.vector_length(y))]
+    shadow = qkv.dot_product(x, y) / lengths[0]
+    return [*lengths, float(qkv.cosine_similarity(x, y)), float(shadow)]
+
+
+async def qkv_tracer(page: Page, figure: Locator) -> str:
+    """Type a number into X and into each W."""
+    if problem := await _live(figure):
+        return problem
+    for name in ("x_kv", "w_q", "w_k", "w_v"):
+        cell = figure.locator(f"[data-matrix={name}] tbody tr:nth-child(2) td").nth(1)
+        before = await cell.get_attribute("data-value")
+        await cell.focus()
+        await page.keyboard.type("1.5" if before != "1.5" else "2.5")
+        await page.keyboard.press("Enter")
+        await page.evaluate(_FRAME)
+        if await cell.get_attribute("data-value") == before:
+            return f"typing a number into {name} changes nothing"
+        names = ["inputs", "w_q", "w_k", "w_v", "mode", "mask"]
+        widget = QKVTracer(**await _traits(figure, names))
+        for matrix in ("q", "k", "v", "scores", "weights", "output"):
+            cells = figure.locator(f"[data-matrix={matrix}] tbody td")
+            exact = await cells.evaluate_all("all => all.map(td => td.dataset.value)")
+            want = np.ravel(getattr(widget, matrix))
+            if not np.allclose(
+                [float(text.replace("Infinity", "inf")) for text in exact], want, rtol=0, atol=1e-9
+            ):
+                return f"after a key in {name}, {matrix} is not what core computes"
+            if _differ(await cells.all_inner_texts(), want, 2):
+                return f"after a key in {name}, {matrix} is printed wrong"
+    return ""
+
+
+WIDGETS: dict[str, Test] = {"dot-product": dot_product, "qkv-tracer": qkv_tracer}
