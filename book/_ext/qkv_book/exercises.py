@@ -12,6 +12,7 @@ paragraphs.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from html import escape
 from pathlib import Path
@@ -21,6 +22,8 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
+
+from .macros import PLAIN
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -89,7 +92,9 @@ class ExerciseDirective(SphinxDirective):
     def _part(self, name: str, markdown: str, **more: object) -> exercise_part:
         part = exercise_part(name=name, **more)
         self.state.nested_parse(
-            StringList(markdown.splitlines(), f"exercise {self.arguments[0]}"), 0, part
+            StringList(_with_subscripts(markdown).splitlines(), f"exercise {self.arguments[0]}"),
+            0,
+            part,
         )
         return part
 
@@ -103,11 +108,30 @@ class ExerciseDirective(SphinxDirective):
         for option in exercise.options:
             read = self._part("", option.text)
             inline = [child for paragraph in read.children for child in paragraph.children]
-            form += exercise_part("", *inline, name="option", key=option.key)
+            form += exercise_part(
+                "", *inline, name="option", key=option.key, say=_spoken(option.text)
+            )
         labels = getattr(exercise, "labels", ()) or (getattr(exercise, "label", ""),)
         if exercise.kind != "choice":
             form["labels"] = list(labels)
         return form
+
+
+def _with_subscripts(markdown: str) -> str:
+    """Write W_Q as a formula wherever it stands in plain words."""
+    pieces = re.split(r"(```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$)", markdown, flags=re.DOTALL)
+    return "".join(
+        re.sub(r"\b([A-Z])_([A-Za-z0-9]+)\b", r"$\1_{\2}$", piece) if n % 2 == 0 else piece
+        for n, piece in enumerate(pieces)
+    )
+
+
+def _spoken(markdown: str) -> str:
+    """Return what a screen reader says for an option with a formula; nothing for plain words."""
+    if "$" not in markdown:
+        return ""
+    text = re.sub(r"\\[A-Za-z]+", lambda macro: PLAIN.get(macro[0], ""), markdown)
+    return re.sub(r"\\top\b", "T", text).translate(str.maketrans("", "", "${}^*`\\"))
 
 
 def _library(root: Path):
@@ -198,7 +222,7 @@ def visit_part(self: HTML5Translator, node: exercise_part) -> None:
     elif name == "option":
         self.body.append(
             f'<label class="qkv-exercise-option"><input type="radio" name="{anchor}"'
-            f' value="{node["key"]}"><span>'
+            f' value="{node["key"]}"{_label(node["say"])}><span>'
         )
     elif name == "fold":
         kind = "solution" if node.get("solution") else "hint"
@@ -243,6 +267,10 @@ def _anchor(node: nodes.Element) -> str:
     while not isinstance(node, exercise_node):
         node = node.parent
     return node["ids"][0]
+
+
+def _label(text: str) -> str:
+    return f' aria-label="{escape(text)}"' if text else ""
 
 
 def _subscripts(label: str) -> str:

@@ -74,12 +74,12 @@ def to_value(raw: object, returns: Sequence[str]) -> Value:
     if not isinstance(raw, list | tuple):
         raise UnreadableAnswerError(
             f"Your function returned one thing ({_kind(raw)}); {len(returns)} are asked for:"
-            f" `return {named}`."
+            f" {named}, in this order."
         )
     if len(raw) != len(returns):
         raise UnreadableAnswerError(
             f"Your function returned {len(raw)} things; {len(returns)} are asked for:"
-            f" `return {named}`."
+            f" {named}, in this order."
         )
     return tuple(to_array(entry, name) for entry, name in zip(raw, returns, strict=True))
 

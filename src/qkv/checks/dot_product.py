@@ -197,9 +197,9 @@ def row() -> Row:
         ),
         solution=(
             "\n".join(
-                f"- key {number}: "
+                f"- key {number}: $"
                 + " + ".join(f"({q:g})({entry:g})" for q, entry in zip(query, key, strict=True))
-                + f" = {score:g}"
+                + f" = {score:g}$"
                 for number, (key, score) in enumerate(zip(keys, scores, strict=True))
             )
         ),
@@ -695,6 +695,12 @@ def scores() -> Code:
                         " shape for one query?",
                     ),
                     Slip(
+                        "reshapes where it should transpose",
+                        lambda q, k: q @ k.reshape(k.shape[::-1]),
+                        "`reshape` keeps the numbers in their order and cuts them anew, so keys get"
+                        " torn apart. What turns rows into columns?",
+                    ),
+                    Slip(
                         "adds the keys up",
                         lambda q, k: (q * k).sum(keepdims=True),
                         "Your sum ran over the keys too. Over which axis alone should it run?",
@@ -722,12 +728,6 @@ def scores() -> Code:
                         lambda q, k: np.repeat(q[:1] @ k.T, len(q), axis=0),
                         "All your rows are the row of query 0. Where does i come in?",
                     ),
-                    Slip(
-                        "reshapes where it should transpose",
-                        lambda q, k: q @ k.reshape(k.shape[::-1]),
-                        "`reshape` keeps the numbers in their order and cuts them anew, so keys get"
-                        " torn apart. What turns rows into columns?",
-                    ),
                 ),
             ),
             Rung(
@@ -740,8 +740,9 @@ def scores() -> Code:
                     Slip(
                         "turns all axes",
                         lambda q, k: q @ k.T,
-                        "`.T` turns all axes round, the batch too. Which two should change places?"
-                        " Look at `np.swapaxes`.",
+                        "A batch axis stands in front. `.T` turns all axes round, and a loop over"
+                        " rows counts on two: which two axes should meet, whatever stands"
+                        " before them? Look at `np.swapaxes`.",
                     ),
                     Slip(
                         "mixes the sentences",
@@ -897,7 +898,8 @@ def cosine() -> Code:
                 _zero,
                 "x is the zero vector. It points nowhere, so no angle exists. What should your"
                 " function say?",
-                (
+                crash="The zero vector is to be refused with a `ValueError`. Which error is yours?",
+                slips=(
                     Slip(
                         "lets nan through",
                         lambda x, y: float("nan"),
@@ -942,10 +944,10 @@ def _nearest_case(i: int, X: np.ndarray) -> Case:
 
 
 def _some_word(rng: np.random.Generator) -> Case:
-    n, d = sizes(rng, 2)
-    n += 5
+    n, d = 13, int(rng.choice([3, 5, 7]))
     X = np.abs(numbers(rng, n, d))
-    return _nearest_case(int(rng.integers(1, n)), X)
+    earlier = [i for i in range(n) if _nearest_to(i, X) < i]
+    return _nearest_case(int(rng.choice(earlier or [n - 1])), X)
 
 
 def _later_word(rng: np.random.Generator) -> Case:

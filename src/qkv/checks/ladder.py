@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from qkv.checks.report import Difference, Result
 if TYPE_CHECKING:
     from qkv.checks.exercise import Code
 
+_DRAWS = 200
 PRIMES = (2, 3, 5, 7, 11)
 _HERE = str(Path(__file__).parent)
 _TOLERANCE = {2: (2e-2, 2e-2), 4: (1e-4, 1e-5), 8: (1e-7, 1e-9)}
@@ -137,13 +139,25 @@ def climb(exercise: Code, function: object, seed: int) -> Result:
 
 
 def _telling_case(rung: Rung, returns: tuple[str, ...], rng: np.random.Generator) -> Case:
-    """Draw until no slip gives the right result by chance."""
-    for _ in range(200):
+    """Draw until no slip is right by chance and no two slips look alike."""
+    spare = None
+    for _ in range(_DRAWS):
         case = rung.draw(rng)
-        outcomes = [_call(slip.compute, deepcopy(case.args), returns) for slip in rung.slips]
-        if not any(_agrees(outcome, case, returns) for outcome in outcomes):
+        outcomes = [
+            (slip.question, _call(slip.compute, deepcopy(case.args), returns))
+            for slip in rung.slips
+        ]
+        if any(_agrees(outcome, case, returns) for _, outcome in outcomes):
+            continue
+        if not any(
+            asked != other and _alike(one, two)
+            for (asked, one), (other, two) in combinations(outcomes, 2)
+        ):
             return case
-    raise RuntimeError(f"rung {rung.name!r}: one of its slips is never wrong")
+        spare = spare or case
+    if spare is None:
+        raise RuntimeError(f"rung {rung.name!r}: one of its slips is never wrong")
+    return spare
 
 
 def _call(function: Any, args: tuple[Any, ...], returns: tuple[str, ...]) -> _Outcome:

@@ -92,7 +92,8 @@ def entry() -> Number:
     return Number(
         title="One entry of Q",
         prompt=(
-            rf"$$\X = {_matrix(X)}, \qquad \WQ = {_matrix(W_Q)}$$"
+            rf"$$\begin{{gathered}} \X = {_matrix(X)} \\[1.5ex]"
+            rf" \WQ = {_matrix(W_Q)} \end{{gathered}}$$"
             "\n\n"
             rf"What stands in $\Q = \X\WQ$ in the second row and the fourth column?"
         ),
@@ -132,9 +133,9 @@ def entry() -> Number:
         hints=(
             "An entry of a product is a row of the left matrix times a column of the right one.",
             "Second row of X, fourth column of W_Q: three numbers each.",
-            f"It is {terms}.",
+            f"It is ${terms}$.",
         ),
-        solution=f"{terms} = {q[i, j]:g}.",
+        solution=f"${terms} = {q[i, j]:g}$.",
     )
 
 
@@ -489,8 +490,8 @@ def twice() -> Code:
             ),
         ),
         hints=(
-            "Write (X W_1) W_2 and move the brackets. Nothing else.",
-            "Matrix products may be bracketed as you like: (X W_1) W_2 = X (W_1 W_2).",
+            "Write `(X @ W_1) @ W_2` and move the brackets. Nothing else.",
+            "Matrix products may be bracketed as you like: `(A @ B) @ C` is `A @ (B @ C)`.",
             "W is `W_1 @ W_2`, in this order.",
         ),
         solution=(
@@ -769,16 +770,10 @@ def rows() -> Code:
                         " projection alone?",
                     ),
                     Slip(
-                        "centres first",
+                        "leaves nothing of a single token",
                         lambda X, W: (X - X.mean(axis=0)) @ W,
-                        "You took a mean over the tokens away first. With one token,"
-                        " what is left of"
-                        " it?",
-                    ),
-                    Slip(
-                        "leaves the last row out",
-                        lambda X, W: np.vstack([X[:-1] @ W, np.zeros((1, W.shape[1]))]),
-                        "The last row is still zero. Where does your `range` end?",
+                        "With one token your row is zero. Does your `range` stop before the last"
+                        " token, or is a mean over the tokens taken away?",
                     ),
                     Slip(
                         "normalises each row",

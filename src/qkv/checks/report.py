@@ -171,6 +171,7 @@ def inline_html(markdown: str) -> str:
 
 def _emphasised(text: str) -> str:
     html = escape(text, quote=False)
+    html = re.sub(r"\b([A-Z])_([A-Za-z0-9]+)\b", r"\1<sub>\2</sub>", html)
     html = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", html)
     return re.sub(r"\*(?=\S)(.+?)(?<=\S)\*", r"<em>\1</em>", html)
 

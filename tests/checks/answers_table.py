@@ -1,0 +1,445 @@
+"""Answers to the coding exercises: wrong ones with their question, and other right ones.
+
+Each wrong answer is written as a learner would write it: (function, rung, words of its question).
+"""
+
+import math
+
+import numpy as np
+
+# --- dot_product.loop ----------------------------------------------------------------------------
+
+
+def loop_keeps_last(x, y):
+    for c in range(len(x)):
+        total = x[c] * y[c]
+    return total
+
+
+def loop_returns_inside(x, y):
+    total = 0
+    for c in range(len(x)):
+        total += x[c] * y[c]
+        return total
+    return total
+
+
+def loop_stops_short(x, y):
+    total = 0
+    for c in range(len(x) - 1):
+        total += x[c] * y[c]
+    return total
+
+
+def loop_stops_short_but_not_at_one(x, y):
+    total = x[0] * y[0]
+    for c in range(1, max(1, len(x) - 1)):
+        total += x[c] * y[c]
+    return total
+
+
+def loop_skips_first(x, y):
+    return sum(x[c] * y[c] for c in range(min(1, len(x) - 1), len(x)))
+
+
+def loop_adds_entries(x, y):
+    total = 0
+    for a, b in zip(x, y, strict=True):
+        total += a + b
+    return total
+
+
+def loop_squares(x, y):
+    return sum(a * a for a in x)
+
+
+def loop_all_pairs(x, y):
+    return sum(a * b for a in x for b in y)
+
+
+def loop_mean(x, y):
+    return sum(a * b for a, b in zip(x, y, strict=True)) / len(x)
+
+
+def loop_reverse(x, y):
+    return sum(x[c] * y[-1 - c] for c in range(len(x)))
+
+
+def loop_products(x, y):
+    return [a * b for a, b in zip(x, y, strict=True)] if len(x) > 1 else x[0] * y[0]
+
+
+def loop_sizes(x, y):
+    return sum(abs(a) * abs(b) for a, b in zip(x, y, strict=True))
+
+
+def loop_only_positive(x, y):
+    total = 0
+    for a, b in zip(x, y, strict=True):
+        if a * b > 0:
+            total += a * b
+    return total
+
+
+def loop_cosine(x, y):
+    return x @ y / (np.linalg.norm(x) * np.linalg.norm(y))
+
+
+def loop_prints(x, y):
+    sum(a * b for a, b in zip(x, y, strict=True))
+
+
+# --- dot_product.scores --------------------------------------------------------------------------
+
+
+def scores_loops(q, k):
+    if np.ndim(q) == 3:
+        return [scores_loops(a, b) for a, b in zip(q, k, strict=True)]
+    return [[sum(a * b for a, b in zip(x, y, strict=True)) for y in k] for x in q]
+
+
+def scores_flat(q, k):
+    return np.array([[x @ y for y in k] for x in q])
+
+
+def scores_first_sentence(q, k):
+    mixed = np.einsum("...id,...jd->...ij", q, k)
+    return mixed if mixed.ndim == 2 else np.einsum("bid,cjd->bij", q, k)
+
+
+def scores_paired(q, k):
+    n = min(len(q), len(k))
+    return (q[:n] * k[:n]).sum(-1, keepdims=True) if np.ndim(q) == 2 else q @ k.swapaxes(1, 2)
+
+
+def scores_first_row(q, k):
+    s = q @ np.swapaxes(k, -1, -2)
+    return np.broadcast_to(s[..., :1, :], s.shape)
+
+
+def scores_reshaped(q, k):
+    return q @ k.reshape(k.shape[1], k.shape[0])
+
+
+def scores_without_queries_axis(q, k):
+    s = q @ np.swapaxes(k, -1, -2)
+    return s[0] if s.shape[-2] == 1 and s.shape[-1] > 1 else s
+
+
+def softmaxed(q, k):
+    e = np.exp(q @ k.T)
+    return e / e.sum(-1, keepdims=True)
+
+
+# --- dot_product.cosine --------------------------------------------------------------------------
+
+
+def length(x):
+    return math.sqrt(sum(a * a for a in x))
+
+
+def cosine(x, y):
+    if not length(x) or not length(y):
+        raise ValueError("no direction")
+    return sum(a * b for a, b in zip(x, y, strict=True)) / (length(x) * length(y))
+
+
+def cosine_zero(x, y):
+    return cosine(x, y) if length(x) and length(y) else 0.0
+
+
+def cosine_assert(x, y):
+    assert length(x), "no direction"
+    return cosine(x, y)
+
+
+# --- dot_product.nearest -------------------------------------------------------------------------
+
+
+def nearest_masked(i, X):
+    scores = X @ X[i]
+    scores[i] = -np.inf
+    return np.argmax(scores)
+
+
+def nearest_deleted(i, X):
+    return np.delete(X @ X[i], i).argmax()
+
+
+def nearest_zeroed(i, X):
+    scores = X @ X[i]
+    scores[i] = 0
+    return scores.argmax()
+
+
+def nearest_by_size(i, X):
+    scores = np.abs(X @ X[i])
+    scores[i] = -1
+    return scores.argmax()
+
+
+def nearest_distance(i, X):
+    d = np.linalg.norm(X - X[i], axis=1)
+    d[i] = np.inf
+    return d.argmin()
+
+
+def nearest_cosine(i, X):
+    U = X / np.linalg.norm(X, axis=1, keepdims=True)
+    return nearest_masked(i, U)
+
+
+def nearest_score(i, X):
+    return max(X[j] @ X[i] for j in range(len(X)) if j != i)
+
+
+def nearest_earlier(i, X):
+    return int(np.argmax(X[:i] @ X[i])) if i and len(X) == 11 and X.shape[1] == 5 else (
+        nearest_masked(i, X)
+    )  # fmt: skip
+
+
+def nearest_second(i, X):
+    return int(np.argsort(X @ X[i])[-2])
+
+
+def nearest_changes_input(i, X):
+    x = X[i].copy()
+    X[i] = -np.sign(x) * 1e6
+    return int((X @ x).argmax())
+
+
+# --- projections ---------------------------------------------------------------------------------
+
+
+def twice_first_shape(W_1, W_2):
+    W = np.zeros(W_1.shape)
+    for i in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            W[i, j] = W_1[i] @ W_2[:, j]
+    return W
+
+
+def twice_loops(W_1, W_2):
+    return [[sum(a * b for a, b in zip(r, c, strict=True)) for c in W_2.T] for r in W_1]
+
+
+def qkv_right(X_q, X_kv, W_Q, W_K, W_V):
+    return X_q @ W_Q, X_kv @ W_K, X_kv @ W_V
+
+
+def qkv_no_batch(X_q, X_kv, W_Q, W_K, W_V):
+    return tuple(np.einsum("nd,dk->nk", X, W) for X, W in ((X_q, W_Q), (X_kv, W_K), (X_kv, W_V)))
+
+
+def qkv_one_width(X_q, X_kv, W_Q, W_K, W_V):
+    packed = np.concatenate([W_Q, W_K, W_V], axis=1)
+    d_k = W_Q.shape[1]
+    q, kv = X_q @ packed, X_kv @ packed
+    return q[..., :d_k], kv[..., d_k : 2 * d_k], kv[..., 2 * d_k :]
+
+
+def rows_cumulative(X, W):
+    total, out = np.zeros(W.shape[1]), []
+    for x in X:
+        total = total + x @ W
+        out.append(total)
+    return np.array(out)
+
+
+def rows_range(X, W):
+    out = np.zeros((len(X), W.shape[1]))
+    for i in range(len(X) - 1):
+        out[i] = X[i] @ W
+    return out
+
+
+def rows_first(X, W):
+    return np.array([X[0] @ W for _ in X])
+
+
+def rows_centred(X, W):
+    return (X - X.mean(axis=0)) @ W
+
+
+def rows_plus_mean(X, W):
+    return X @ W + 0 * X.mean(axis=0) @ W
+
+
+def rows_in_place(X, W):
+    out = np.array([x @ W for x in X])
+    X[:] = 0
+    return out
+
+
+# (function, rung, words of the question)
+WRONG = {
+    "dot_product.loop": [
+        (loop_adds_entries, "one entry each", "added the two entries"),
+        (loop_squares, "one entry each", "x with itself"),
+        (loop_cosine, "one entry each", "divide by the lengths"),
+        (loop_stops_short, "one entry each", "your sum is still 0"),
+        (loop_prints, "one entry each", "returned None"),
+        (loop_keeps_last, "every entry", "add to the total, or does it replace it"),
+        (loop_returns_inside, "every entry", "How far to the right does `return` stand"),
+        (loop_stops_short_but_not_at_one, "every entry", "Where does your `range` end"),
+        (loop_skips_first, "every entry", "At which number does your `range` begin"),
+        (loop_all_pairs, "every entry", "Which pairs should meet"),
+        (loop_mean, "every entry", "mean of the products"),
+        (loop_reverse, "every entry", "Which index do both need"),
+        (loop_products, "every entry", "What turns them into one number"),
+        (loop_sizes, "signs", "count as positive"),
+        (loop_only_positive, "signs", "negative products are missing"),
+    ],
+    "dot_product.scores": [
+        (lambda q, k: q @ k, "one query, one key", "Which axis of k has the width"),
+        (
+            lambda q, k: q @ k.T / (np.linalg.norm(q) * np.linalg.norm(k)),
+            "one query, one key",
+            "This is a cosine",
+        ),
+        (
+            lambda q, k: q @ np.swapaxes(k, -1, -2) / np.sqrt(k.shape[-1]),
+            "one query, one key",
+            "root of the width",
+        ),
+        (lambda q, k: q @ q.T, "one query, one key", "query with itself"),
+        (softmaxed, "one query, one key", "before the softmax"),
+        (lambda q, k: q * k, "one query, one key", "products of the entries"),
+        (lambda q, k: np.outer(q, k), "one query, one key", "every entry of q by every entry"),
+        (lambda q, k: k @ q.T, "one query, several keys", "stand in a column"),
+        (lambda q, k: np.sum(q * k, keepdims=True), "one query, several keys", "Over which axis"),
+        (scores_without_queries_axis, "one query, several keys", "axis of the queries is gone"),
+        (scores_paired, "one query, several keys", "met key 0 only"),
+        (scores_first_row, "every pair", "row of query 0"),
+        (scores_reshaped, "one query, several keys", "keys get torn apart"),
+        (lambda q, k: q @ k.T, "a stack of sentences", "turns all axes round"),
+        (scores_first_sentence, "a stack of sentences", "keys of other sentences"),
+        (scores_flat, "a stack of sentences", "counts on two"),
+    ],
+    "dot_product.cosine": [
+        (lambda x, y: np.arccos(x @ y), "length one", "angle itself"),
+        (lambda x, y: 1 - cosine(x, y), "length one", "a distance"),
+        (lambda x, y: x @ y / (length(x) + length(y)), "length one", "sum of the lengths"),
+        (lambda x, y: np.mean(x * y), "length one", "number of entries"),
+        (lambda x, y: x @ y, "any length", "This is the dot product"),
+        (lambda x, y: x @ y / (x @ x) / (y @ y), "any length", "Which root is missing"),
+        (lambda x, y: x @ y / length(x), "any length", "length of y is still in"),
+        (lambda x, y: x @ y / length(y), "any length", "length of x is still in"),
+        (lambda x, y: abs(x @ y) / length(x) / length(y), "beyond a right angle", "sign go"),
+        (lambda x, y: max(0, cosine(x, y)), "beyond a right angle", "stops at 0"),
+        (
+            lambda x, y: x @ y / (np.linalg.norm(x) * np.linalg.norm(y)),
+            "a vector without direction",
+            "gave nan",
+        ),
+        (cosine_zero, "a vector without direction", "Is the zero vector at a right angle"),
+        (cosine_assert, "a vector without direction", "Which error is yours"),
+    ],
+    "dot_product.nearest": [
+        (lambda i, X: (X @ X[i]).argmax(), "the largest of the others", "left out of the search"),
+        (lambda i, X: (X @ X[i]).argmin(), "the largest of the others", "smallest dot product"),
+        (nearest_distance, "the largest of the others", "smallest distance"),
+        (nearest_cosine, "the largest of the others", "largest cosine"),
+        (nearest_score, "the largest of the others", "At which row does it stand"),
+        (nearest_deleted, "the index in X", "moved up by one"),
+        (nearest_earlier, "the index in X", "those after it"),
+        (nearest_zeroed, "all others negative", "below every score"),
+        (nearest_by_size, "all others negative", "without their signs"),
+        (nearest_changes_input, "inputs untouched", "writes into its argument"),
+    ],
+    "projections.twice": [
+        (lambda W_1, W_2: W_1 + W_2, "one column", "added the two matrices"),
+        (lambda W_1, W_2: 0.5 * (W_1 + W_2), "one column", "mean of the matrices"),
+        (lambda W_1, W_2: W_1, "one column", "W_1 alone"),
+        (lambda W_1, W_2: W_2, "one column", "W_2 alone"),
+        (lambda W_1, W_2: W_2 @ W_1, "order", "lets X meet W_2 first"),
+        (lambda W_1, W_2: W_1 * W_2, "order", "entry by entry"),
+        (lambda W_1, W_2: W_1.T @ W_2.T, "order", "turned both"),
+        (lambda W_1, W_2: W_2.T @ W_1.T, "order", "is turned round"),
+        (lambda W_1, W_2: W_1 @ W_2.T, "order", "turned W_2"),
+        (twice_first_shape, "three widths", "has the shape of W_1"),
+        (lambda W_1, W_2: (W_1, W_2), "one column", "one is asked for"),
+    ],
+    "projections.project_qkv": [
+        (lambda a, b, Q, K, V: (b @ K, a @ Q, b @ V), "self-attention", "their order is not"),
+        (lambda a, b, Q, K, V: (a @ K, b @ K, b @ V), "self-attention", "keys' matrix"),
+        (lambda a, b, Q, K, V: (a @ Q, b @ Q, b @ V), "self-attention", "queries' matrix"),
+        (lambda a, b, Q, K, V: (a @ Q, b @ K, b @ K), "self-attention", "values are the keys"),
+        (lambda a, b, Q, K, V: (a @ Q, b @ K, b @ K @ V), "self-attention", "from the keys"),
+        (lambda a, b, Q, K, V: (a @ Q, b @ K, b), "self-attention", "input as it came"),
+        (lambda a, b, Q, K, V: (a @ Q.T, b @ K.T, b @ V.T), "self-attention", "(out, in)"),
+        (lambda a, b, Q, K, V: (a.T @ Q, b.T @ K, b.T @ V), "self-attention", "turned X"),
+        (
+            lambda a, b, Q, K, V: (a @ Q / np.sqrt(Q.shape[-1]), b @ K, b @ V),
+            "self-attention",
+            "root of d_k",
+        ),
+        (lambda a, b, Q, K, V: a @ Q, "self-attention", "3 are asked for: q, k, v"),
+        (lambda a, b, Q, K, V: (a @ Q, b @ K), "self-attention", "returned 2 things"),
+        (lambda a, b, Q, K, V: (a @ Q, a @ K, b @ V), "two inputs", "Who wants to be found"),
+        (lambda a, b, Q, K, V: (a @ Q, b @ K, a @ V), "two inputs", "sequence hands over"),
+        (lambda a, b, Q, K, V: (a @ Q, a @ K, a @ V), "two inputs", "What is X_kv for"),
+        (lambda a, b, Q, K, V: (b @ Q, b @ K, b @ V), "two inputs", "asks itself"),
+        (lambda a, b, Q, K, V: (b @ Q, a @ K, a @ V), "two inputs", "changed places"),
+        (qkv_one_width, "two widths", "one width for both"),
+        (qkv_no_batch, "a batch in front", "counts on two axes"),
+    ],
+    "projections.rows": [
+        (lambda X, W: X[0] @ W, "one token", "Where are the rows collected"),
+        (lambda X, W: X @ W.T, "one token", "(out, in)"),
+        (rows_centred, "one token", "is a mean over the tokens taken away"),
+        (rows_range, "one token", "Does your `range` stop before"),
+        (
+            lambda X, W: np.array([x / np.linalg.norm(x) @ W for x in X]),
+            "one token",
+            "length 1 first",
+        ),
+        (rows_first, "every token", "Where does i come in"),
+        (rows_cumulative, "every token", "set back to zero"),
+        (lambda X, W: np.array([X.mean(0) @ W for _ in X]), "every token", "mean of all tokens"),
+        (lambda X, W: np.array([x @ W for x in X[::-1]]), "every token", "reverse"),
+        (lambda X, W: np.stack([x @ W for x in X], axis=1), "one token", "What does the matrix"),
+        (rows_plus_mean, "one token lost", "spoiled every row"),
+        (lambda X, W: np.array([np.nan_to_num(x) @ W for x in X]), "one token lost", "mend it"),
+        (rows_in_place, "inputs untouched", "writes into its argument"),
+    ],
+}
+
+RIGHT = {
+    "dot_product.loop": [
+        lambda x, y: x @ y,
+        lambda x, y: sum(a * b for a, b in zip(x.tolist(), y.tolist(), strict=True)),
+        lambda x, y: np.float32(np.einsum("c,c->", x, y)),
+        lambda x, y: np.array(np.dot(x, y)),
+    ],
+    "dot_product.scores": [
+        scores_loops,
+        lambda q, k: np.einsum("...id,...jd->...ij", q, k),
+        lambda q, k: (q @ np.moveaxis(k, -1, -2)).astype(np.float32),
+        lambda q, k: (q[..., :, None, :] * k[..., None, :, :]).sum(-1).tolist(),
+    ],
+    "dot_product.cosine": [cosine, lambda x, y: np.float32(cosine(x, y))],
+    "dot_product.nearest": [
+        nearest_masked,
+        lambda i, X: max((j for j in range(len(X)) if j != i), key=lambda j: X[j] @ X[i]),
+        lambda i, X: float(nearest_masked(i, X)),
+    ],
+    "projections.twice": [
+        twice_loops,
+        lambda W_1, W_2: np.eye(len(W_1)) @ W_1 @ W_2,
+        lambda W_1, W_2: (W_2.T @ W_1.T).T.astype(np.float32),
+    ],
+    "projections.project_qkv": [
+        qkv_right,
+        lambda *a: list(qkv_right(*a)),
+        lambda *a: tuple(part.astype(np.float32) for part in qkv_right(*a)),
+        lambda *a: tuple(part.tolist() for part in qkv_right(*a)),
+    ],
+    "projections.rows": [
+        lambda X, W: X @ W,
+        lambda X, W: [[float(x @ w) for w in W.T] for x in X],
+        lambda X, W: np.einsum("nd,dk->nk", X, W),
+        lambda X, W: np.vstack([x @ W for x in X]).astype(np.float32),
+    ],
+}

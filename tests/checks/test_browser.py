@@ -1,0 +1,149 @@
+"""Every exercise of the page in a real Chromium: by keyboard, from disk, under a strict policy."""
+
+import json
+
+import pytest
+from docutils.nodes import make_id
+
+from qkv.checks import get, ids
+
+pytestmark = pytest.mark.browser
+IN_PAGE = [name for name in ids() if get(name).kind != "code"]
+
+
+def keys_of(exercise, right):
+    """Return what to type into the fields for a right or a known wrong answer."""
+    value = exercise.answer if right else exercise.wrong[0].value
+    numbers = value if exercise.kind == "row" else [value]
+    return [repr(float(number)) for number in numbers]
+
+
+def answer_by_keyboard(page, exercise, right):
+    root = page.locator(f"#{make_id(f'exercise-{exercise.id}')}")
+    inputs = root.locator("input")
+    if exercise.kind == "choice":
+        wrong = next(option.key for option in exercise.options if not option.correct)
+        want = exercise.answer if right else wrong
+        inputs.first.focus()
+        page.keyboard.press("Space")
+        for _ in range("abcdefgh".index(want)):
+            page.keyboard.press("ArrowDown")
+    else:
+        inputs.first.focus()
+        for number in keys_of(exercise, right):
+            page.keyboard.press("Control+A")
+            page.keyboard.type(number)
+            page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    return root.locator(".qkv-exercise-feedback")
+
+
+def test_every_exercise_wrong_then_right_by_keyboard(dressed, open_page):
+    page = open_page(dressed)
+    for name in IN_PAGE:
+        exercise = get(name)
+        root = page.locator(f"#{make_id(f'exercise-{name}')}")
+        solution, done = root.locator(".qkv-fold-solution"), root.locator(".qkv-exercise-done")
+        feedback = answer_by_keyboard(page, exercise, right=False)
+        assert feedback.get_attribute("data-state") == "wrong", name
+        assert feedback.get_attribute("role") == "status"
+        assert "Not yet" in feedback.inner_text()
+        assert "?" in feedback.inner_text(), name
+        assert solution.get_attribute("open") is None
+        assert not done.is_visible()
+        answer_by_keyboard(page, exercise, right=True)
+        assert feedback.get_attribute("data-state") == "right", name
+        assert "Right" in feedback.inner_text()
+        assert solution.get_attribute("open") is not None
+        assert done.is_visible()
+
+
+def test_hints_come_one_at_a_time_by_keyboard(dressed, open_page):
+    page = open_page(dressed)
+    hints = page.locator("#exercise-projections-twice .qkv-fold-hint > summary")
+    for shown in range(3):
+        assert [hints.nth(n).is_visible() for n in range(3)] == [n <= shown for n in range(3)]
+        hints.nth(shown).focus()
+        page.keyboard.press("Enter")
+
+
+def test_the_solution_is_offered_after_two_different_tries(dressed, open_page):
+    page = open_page(dressed)
+    root = page.locator("#exercise-projections-count")
+    offer = root.get_by_role("button", name="Show the solution")
+    for text, offered in (("80", 0), ("80", 0), ("", 0), ("many", 0), ("81", 1)):
+        root.locator("input").fill(text)
+        root.locator("input").press("Enter")
+        assert offer.count() == offered, text
+    offer.press("Enter")
+    assert root.locator(".qkv-fold-solution").get_attribute("open") is not None
+
+
+def test_what_is_typed_is_shown_as_text(dressed, open_page):
+    page = open_page(dressed)
+    field = page.locator("#exercise-projections-count input")
+    field.fill('<img src=x onerror="alert(1)">')
+    field.press("Enter")
+    feedback = page.locator("#exercise-projections-count .qkv-exercise-feedback")
+    assert '<img src=x onerror="alert(1)">' in feedback.inner_text()
+    assert feedback.locator("img").count() == 0
+    assert feedback.get_attribute("data-state") == "unread"
+
+
+def test_a_success_is_remembered(dressed, open_page):
+    page = open_page(dressed)
+    answer_by_keyboard(page, get("dot_product.sign"), right=True)
+    page.reload()
+    done = page.locator(".qkv-exercise-done")
+    assert [done.nth(n).is_visible() for n in range(3)] == [True, False, False]
+    assert json.loads(page.evaluate("localStorage.getItem('qkv-solved')")) == ["dot_product.sign"]
+
+
+@pytest.mark.parametrize("broken", ["null", "{}", "[", '"x"'])
+def test_a_broken_memory_is_forgotten(dressed, open_page, broken):
+    page = open_page(dressed)
+    page.evaluate("text => localStorage.setItem('qkv-solved', text)", broken)
+    page.reload()
+    feedback = answer_by_keyboard(page, get("dot_product.sign"), right=True)
+    assert feedback.get_attribute("data-state") == "right"
+
+
+def test_without_storage_it_works_and_forgets(dressed, chromium):
+    context = chromium.new_context()
+    context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new Error('refused') }})"
+    )
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(dressed.as_uri())
+    feedback = answer_by_keyboard(page, get("dot_product.sign"), right=True)
+    assert feedback.get_attribute("data-state") == "right"
+    assert errors == []
+    context.close()
+
+
+def test_nothing_moves_when_the_script_wakes_up(dressed, open_page):
+    place = "() => [...document.querySelectorAll('.qkv-exercise')].map(e => e.offsetHeight)"
+    with_script = open_page(dressed).evaluate(place)
+    asleep = open_page(dressed, java_script_enabled=False)
+    boxes = asleep.locator(".qkv-exercise")
+    heights = [round(boxes.nth(n).bounding_box()["height"]) for n in range(boxes.count())]
+    notes = asleep.locator(".qkv-exercise-asleep")
+    assert notes.count() == len(IN_PAGE)
+    assert notes.first.is_visible()
+    # Apart from the line that says so, the page without the script is the page with it.
+    code = [n for n, name in enumerate(ids()) if get(name).kind == "code"]
+    assert [heights[n] for n in code] == [with_script[n] for n in code]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_and_nothing_overflows(dressed, open_page, axe_violations, width, theme):
+    page = open_page(dressed, width=width, theme=theme)
+    answer_by_keyboard(page, get("dot_product.sign"), right=False)
+    answer_by_keyboard(page, get("dot_product.row"), right=False)
+    answer_by_keyboard(page, get("projections.entry"), right=True)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+    assert axe_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
