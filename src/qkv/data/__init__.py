@@ -1,12 +1,17 @@
-"""Small data that the book works on: the running example and real word vectors."""
+"""Data that the book works on: the running example, real word vectors, and a real model."""
 
+from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
+    "MiniLM",
+    "MiniLMSteps",
     "RunningExample",
+    "Sentences",
     "UnknownWordError",
     "WordVectors",
+    "minilm",
     "running_example",
     "word_vectors",
 ]
