@@ -5,6 +5,7 @@ import { INPUTS, NAMES, cellsOf, shares, sources, strongest, uses } from "../mat
 import { button, choiceRow, snap } from "./controls.mjs";
 import { h, uid, write } from "./dom.mjs";
 import { number, parse } from "./format.mjs";
+import { keepKeys } from "./keys.mjs";
 import { liveRegion } from "./live-region.mjs";
 import { axes, bandName, cellName, equals, explain, formula, plainName, short, sizesOf } from "./matrix-text.mjs";
 import { decimals, matrixTable, placeOf, step } from "./matrix.mjs";
@@ -63,15 +64,20 @@ export function matrixFlow(on) {
   const about = h("p", { class: "qkv-readout-note" });
   const work = h("p", { class: "qkv-readout-work" });
   const foot = h("div", { class: "qkv-readout-foot" });
-  const readout = h("div", { class: "qkv-readout", role: "group", "aria-label": "Where this number comes from" }, title, about, work, foot);
-  // JupyterLab must not take the arrow keys, Enter and digits for itself.
-  const root = h("div", { class: "qkv-ui qkv-flow", "data-lm-suppress-shortcuts": "true" }, top, bottom, readout, live.el);
+  const path = h("ol", { class: "qkv-path", "aria-label": "Path walked back" });
+  const readout = h("div", { class: "qkv-readout", role: "group", "aria-label": "Where this number comes from" }, path, title, about, work, foot);
+  const root = h("div", { class: "qkv-ui qkv-flow" }, top, bottom, readout, live.el);
+  keepKeys(root);
 
   const same = (/** @type {Cell | undefined} */ a, /** @type {Cell | undefined} */ b) =>
     a?.name === b?.name && a?.row === b?.row && a?.col === b?.col;
   const held = () => trail.at(-1);
   const active = () => /** @type {Cell} */ (held() ?? looked);
   const elementOf = (/** @type {Cell} */ { name, row, col }) => tables[name]?.cells[row]?.[col];
+  const labelOf = (/** @type {Cell} */ cell) => {
+    const { name, row, col } = cellName(cell, flow);
+    return `${name}[${row}, ${col}]`;
+  };
   const isInput = (/** @type {Cell} */ cell) => INPUTS.includes(cell.name);
   const litCells = (/** @type {Cell} */ cell) => sources(cell, flow.self).flatMap((band) => cellsOf(band, flow.values));
   const isLit = (/** @type {Cell} */ cell) => trail.length > 0 && litCells(active()).some((source) => same(source, cell));
@@ -113,6 +119,13 @@ export function matrixFlow(on) {
     show(true);
   };
 
+  /** Keep so many steps of the path. @param {number} count */
+  const backTo = (count) => {
+    trail.length = count;
+    focus(active());
+    show(true);
+  };
+
   /** Go from the cell that is shown to the place of one of its bands that matters most. @param {number} which */
   const goBack = (which) => {
     const cell = active();
@@ -129,13 +142,12 @@ export function matrixFlow(on) {
     if (!td) return;
     finish(true);
     const before = flow.values[cell.name][cell.row][cell.col];
-    const at = cellName(cell, flow);
     const input = h("input", {
       type: "text",
       inputmode: "decimal",
       autocomplete: "off",
       value: typed ?? short(before).replace("−", "-"),
-      "aria-label": `${at.name}, ${at.row}, ${at.col}`,
+      "aria-label": labelOf(cell),
     });
     editing = { cell, input, before, changed: false };
     td.append(input);
@@ -223,13 +235,7 @@ export function matrixFlow(on) {
     if (editing && event.target === editing.input) tryTyped();
   });
   root.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !editing) {
-      event.preventDefault();
-      on.undo();
-      return;
-    }
-    const used = editing && event.target === editing.input ? keyInField(event) : keyOnCell(event);
-    if (!used) return;
+    if (!(editing && event.target === editing.input ? keyInField(event) : keyOnCell(event))) return;
     event.preventDefault();
     event.stopPropagation();
   });
@@ -256,6 +262,11 @@ export function matrixFlow(on) {
   /** @param {KeyboardEvent} event */
   const keyOnCell = (event) => {
     const { key } = event;
+    const other = event.ctrlKey || event.metaKey || event.altKey;
+    if (key === "z" && other && !event.altKey) {
+      on.undo();
+      return true;
+    }
     if (key === "Escape" && trail.length) {
       letGo();
       return true;
@@ -268,7 +279,7 @@ export function matrixFlow(on) {
       table.cells[to[0]][to[1]].focus();
       return true;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (other) return false;
     if (key === "Enter" || (key === " " && !isInput(cell))) {
       if (isLit(cell)) hold(cell, true);
       else if (isInput(cell)) edit(cell);
@@ -277,9 +288,7 @@ export function matrixFlow(on) {
       return true;
     }
     if (key === "Backspace" && trail.length > 1) {
-      trail.pop();
-      focus(active());
-      show(true);
+      backTo(trail.length - 1);
       return true;
     }
     if (!isInput(cell)) return false;
@@ -314,10 +323,7 @@ export function matrixFlow(on) {
     if (trail.length) here?.setAttribute("aria-selected", "true");
     const counts = shares(cell, flow.self, flow.values);
     for (const band of sources(cell, flow.self)) {
-      cellsOf(band, flow.values).forEach((source, i, all) => {
-        const ends = [i === 0 && "qkv-first", i === all.length - 1 && "qkv-last", counts[i] && "qkv-hot"].filter(Boolean);
-        mark(elementOf(source), "qkv-lit", `qkv-lit-${band.axis}`, .../** @type {string[]} */ (ends));
-      });
+      cellsOf(band, flow.values).forEach((source, i) => mark(elementOf(source), "qkv-lit", `qkv-lit-${band.axis}`, ...(counts[i] ? ["qkv-hot"] : [])));
       markHead(band, "qkv-lit-head");
     }
     for (const band of uses(cell, flow.self)) {
@@ -364,29 +370,18 @@ export function matrixFlow(on) {
     /** @type {Node[]} */
     const parts = [];
     if (isInput(cell)) {
-      const at = cellName(cell, flow);
-      const label = `${at.name}, ${at.row}, ${at.col}`;
+      const label = labelOf(cell);
       parts.push(
         h("span", {}, "Change it:"),
-        button("− 1", () => nudge(cell, -1), { "aria-label": `take 1 from ${label}` }),
-        button("+ 1", () => nudge(cell, 1), { "aria-label": `add 1 to ${label}` }),
+        button("− 1", () => nudge(cell, -1), { "aria-label": `− 1: ${label}` }),
+        button("+ 1", () => nudge(cell, 1), { "aria-label": `+ 1: ${label}` }),
       );
     } else {
       parts.push(h("span", {}, "Came from:"));
       sources(cell, flow.self).forEach((band, i) => parts.push(button(bandName(band, flow), () => goBack(i), { class: `qkv-button qkv-as-${ROLES[band.name]}` })));
     }
-    if (trail.length) {
-      const path = trail.slice(0, -1).map((step, i) => {
-        const at = cellName(step, flow);
-        return h("li", {}, button(`${at.name}[${at.row}, ${at.col}]`, () => {
-          trail = trail.slice(0, i + 1);
-          focus(active());
-          show(true);
-        }));
-      });
-      if (path.length) parts.push(h("ol", { class: "qkv-path", "aria-label": "Path walked back" }, ...path));
-      parts.push(button("Let go", letGo, { class: "qkv-button qkv-let-go" }));
-    }
+    if (trail.length) parts.push(button("Let go", letGo, { class: "qkv-button qkv-let-go" }));
+    path.replaceChildren(...trail.slice(0, -1).map((step, i) => h("li", {}, button(labelOf(step), () => backTo(i + 1), { class: "qkv-crumb" }))));
     foot.replaceChildren(...parts);
   };
 
@@ -428,7 +423,7 @@ export function matrixFlow(on) {
       const digits = name === "weights" || name === "output" ? 2 : decimals(values);
       const share =
         name === "weights" ? (/** @type {number} */ x) => x : name === "scores" ? (/** @type {number} */ x) => (x === -Infinity ? 0 : 0.6 * ((x - least) / range)) : undefined;
-      tables[name]?.write(values, INPUTS.includes(name) ? short : (x) => number(x, digits), share);
+      tables[name]?.write(values, INPUTS.includes(name) ? short : (x) => number(x, digits), share, share && flow.values.scores);
     }
   };
 

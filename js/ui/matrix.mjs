@@ -53,8 +53,9 @@ export function matrixTable({ name, role, label, rows, cols, editable = false, u
      * @param {readonly (readonly number[])[]} values
      * @param {(x: number) => string} format
      * @param {(x: number) => number} [share] of the shade, 0 to 1
+     * @param {readonly (readonly number[])[]} [scores] a cell whose score is -Infinity is masked
      */
-    write(values, format, share) {
+    write(values, format, share, scores) {
       for (let i = 0; i < cells.length; i += 1) {
         for (let j = 0; j < cols.length; j += 1) {
           const td = cells[i][j];
@@ -64,7 +65,7 @@ export function matrixTable({ name, role, label, rows, cols, editable = false, u
           if (td.dataset.value === exact && !share) continue;
           td.dataset.value = exact;
           td.classList.toggle("qkv-zero", x === 0);
-          td.classList.toggle("qkv-hidden", x === -Infinity);
+          td.classList.toggle("qkv-masked", scores?.[i][j] === -Infinity);
           if (share) td.style.setProperty("--shade", `${Math.round(50 * share(x))}%`);
         }
       }

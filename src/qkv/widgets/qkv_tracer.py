@@ -417,19 +417,16 @@ class _Drawing:
         )
         for j, column in enumerate(columns):
             middle = x + (j + 0.5) * cell
-            turn = f' transform="rotate(-90 {middle + 4} {y - 5})"' if upright else ""
+            turn = f'transform="rotate(-90 {middle + 4} {y - 5})"' if upright else ""
             place = f'x="{middle + 4}" y="{y - 5}"' if upright else f'x="{middle}" y="{y - 4}"'
-            anchor = "" if upright else ' text-anchor="middle"'
-            add(
-                f'<text {place}{anchor}{turn} {_ink("muted")} font-size="11">{escape(column)}</text>'
-            )
+            anchor = "" if upright else 'text-anchor="middle"'
+            add(f'<text {place} {anchor} {turn} {_ink("muted")} font-size="11">{escape(column)}')
+            add("</text>")
         for i, row in enumerate(rows):
             line = y + (i + 0.5) * ROW + 4.5
             if labels:
-                add(
-                    f'<text x="{x - 6}" y="{line}" text-anchor="end" {_ink("muted")} font-size="12">'
-                )
-                add(f"{escape(row)}</text>")
+                place = f'x="{x - 6}" y="{line}" text-anchor="end"'
+                add(f'<text {place} {_ink("muted")} font-size="12">{escape(row)}</text>')
             spans = "".join(
                 f'<tspan x="{x + (j + 0.5) * cell}">{text}</tspan>'
                 for j, text in enumerate(self.texts[name][i])
