@@ -135,7 +135,7 @@ def size_images(app: Sphinx, body: str) -> str:
         size = image_size(files[source[1]])
         if not size:
             return tag
-        extra = f' width="{size[0]}" height="{size[1]}" decoding="async" loading="lazy"'
+        extra = f' width="{size[0]}" height="{size[1]}" decoding="async"'
         return tag.rstrip(" />") + extra + ">"
 
     return re.sub(r"<img\b[^>]*>", with_size, body)
