@@ -133,6 +133,7 @@ CALLS = {
     "learned_positions": lambda dtype: (*_floats((11, 5))(dtype), 3, 2),
     "rotary_positions": lambda dtype: (*_floats((2, 5, 6))(dtype), 3),
     "rotary_positions_halves": lambda dtype: (*_floats((2, 5, 6))(dtype), 3, 50.0),
+    "rotary_attention": _with_mask((11, 3, 6), (11, 5, 6), (11, 5, 2)),
     "relu": _floats((3, 5)),
     "gelu": _floats((3, 5)),
     "layer_norm": _layer(samples.norm, (2, 5, 11)),

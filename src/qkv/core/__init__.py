@@ -82,6 +82,7 @@ from qkv.core.multi_head import (
 from qkv.core.packing import pack_in_proj, unpack_in_proj
 from qkv.core.positions import (
     learned_positions,
+    rotary_attention,
     rotary_positions,
     rotary_positions_halves,
     sinusoidal_positions,
@@ -202,6 +203,7 @@ __all__ = [
     "relu",
     "repeat_kv_heads",
     "rms_norm",
+    "rotary_attention",
     "rotary_positions",
     "rotary_positions_halves",
     "scaled_dot_product_attention",

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qkv.core.inputs import Array, as_floats, as_rotary_inputs, as_size, check_rows_last
+from qkv.core.scaled_dot_product import scaled_dot_product_attention
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
 
 def sinusoidal_positions(n: int, d_model: int, offset: int = 0) -> Float[Array, "{n} {d_model}"]:
@@ -210,3 +211,53 @@ def rotary_positions_halves(
     x, cos, sin = as_rotary_inputs(x, offset, base)
     first, second = np.split(x, 2, axis=-1)
     return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
+
+
+def rotary_attention(
+    q: Float[Array, "*batch n_q d_k"],
+    k: Float[Array, "*batch n_k d_k"],
+    v: Float[Array, "*batch n_k d_v"],
+    mask: Bool[Array, " ..."] | None = None,
+) -> tuple[Float[Array, "*batch n_q d_v"], Float[Array, "*batch n_q n_k"]]:
+    r"""Compute attention with queries and keys turned by their positions, and values as they are.
+
+    .. math:: \operatorname{softmax}\!\left(\frac{(R_t q_t) \cdot (R_j k_j)}{\sqrt{d_k}}\right) V,
+        \qquad (R_t q_t) \cdot (R_j k_j) = q_t \cdot (R_{j-t} k_j)
+
+    Parameters
+    ----------
+    q : array, shape (..., n_q, d_k)
+        Queries at positions 0, 1, 2 and so on; d_k is even.
+    k : array, shape (..., n_k, d_k)
+        Keys at positions 0, 1, 2 and so on.
+    v : array, shape (..., n_k, d_v)
+        Values, one for each key.
+    mask : bool array, broadcastable to (..., n_q, n_k), optional
+        True where the query may look.
+
+    Returns
+    -------
+    output : array, shape (..., n_q, d_v)
+    weights : array, shape (..., n_q, n_k)
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or d_k is odd.
+    ValueError
+        If the mask is not bool, an entry is NaN or infinite, or a score could overflow.
+
+    References
+    ----------
+    Su et al., "RoFormer: enhanced transformer with rotary position embedding" (2021), section
+    3.2.2, equation 16.
+
+    Examples
+    --------
+    >>> import qkv
+    >>> _, weights = qkv.rotary_attention([[9, 0]] * 2, [[9, 0]] * 2, [[1], [2]])
+    >>> print(weights.round(3))
+    [[1. 0.]
+     [0. 1.]]
+    """
+    return scaled_dot_product_attention(rotary_positions(q), rotary_positions(k), v, mask)

@@ -3,7 +3,6 @@
 import dataclasses
 
 import numpy as np
-import pytest
 
 import qkv
 from tests.core.lawbook import close, law
@@ -29,8 +28,6 @@ def entries_fill_the_interval(xavier):
 def only_the_generator_decides(xavier):
     close(xavier(_rng(1), 3, 5), xavier(_rng(1), 3, 5), atol=0)
     assert np.abs(xavier(_rng(1), 3, 5) - xavier(_rng(2), 3, 5)).max() > 0.1
-    with pytest.raises(ValueError, match=r"write np.random.default_rng\(seed\)"):
-        xavier(0, 3, 5)
 
 
 @law("initial_multi_head")
@@ -50,8 +47,6 @@ def an_encoder_layer_starts_neutral(initial):
     close(p.norm_2.shift, np.zeros(11), atol=0)
     close(p.feed_forward.b_1, np.zeros(13), atol=0)
     assert (p.feed_forward.d_model, p.feed_forward.d_ff) == (11, 13)
-    with pytest.raises(qkv.ShapeError, match="a residual sum needs one width"):
-        initial(_rng(), SIZES)
 
 
 @law("initial_decoder_layer")

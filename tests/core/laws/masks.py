@@ -1,7 +1,6 @@
 """Laws of masks."""
 
 import numpy as np
-import pytest
 
 from tests.core import oracles
 from tests.core.lawbook import law
@@ -41,12 +40,6 @@ def padding_joins_with_causal(padding_mask):
     joined = oracles.causal(3, 5, 2) & padding_mask([1, 4], 5)
     assert joined.shape == (2, 3, 5)
     assert joined.sum() == 3 + (3 + 4 + 4)
-
-
-@law("causal_mask")
-def causal_refuses_a_float_size(causal_mask):
-    with pytest.raises(ValueError, match="must be an integer"):
-        causal_mask(3.0)
 
 
 @law("window_mask")

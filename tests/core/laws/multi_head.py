@@ -1,7 +1,6 @@
 """Laws of multi-head attention. A wrong head split passes every test of shapes and row sums."""
 
 import numpy as np
-import pytest
 
 import qkv
 from tests.core import oracles, samples
@@ -110,19 +109,19 @@ def heads_in_float32_stay_there(attend):
     assert (output.dtype, weights.dtype) == (np.float32, np.float32)
 
 
-@law(*FORMS)
-def fewer_heads_of_keys_are_refused(attend):
-    X_q, X_kv = draw((N_Q, D_Q), (N_K, D_KV))
-    with pytest.raises(ValueError, match="see grouped_multi_head_attention"):
-        attend(X_q, X_kv, samples.multi_head(n_heads=6, n_kv_heads=2))
-
-
 @law("self_attention")
 def one_sequence_is_both(self_attention):
     (X,) = draw((N_Q, D_Q))
     p = samples.self_multi_head()
     mask = oracles.causal(N_Q, N_Q)
     _both(self_attention(X, p, mask), oracles.multi_head(X, X, p, mask))
+
+
+@law("cross_attention")
+def a_memory_of_equal_width_is_still_another_sequence(cross_attention):
+    X, memory = draw((N_Q, D_Q), (N_K, D_Q), seed=11)
+    p = samples.self_multi_head(11)
+    _both(cross_attention(X, memory, p), oracles.multi_head(X, memory, p))
 
 
 @law("multi_head_steps")

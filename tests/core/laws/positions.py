@@ -73,3 +73,26 @@ def scores_depend_on_the_distance_alone(rotate):
 def a_later_row_can_be_turned_alone(rotate):
     (x,) = draw((5, 6), seed=4)
     close(rotate(x[3:], 3), rotate(x)[3:])
+
+
+@law("rotary_attention")
+def rotary_attention_equals_the_loop(attend):
+    q, k, v = draw((3, 6), (5, 6), (5, 2), seed=5)
+    mask = oracles.causal(3, 5, 1)
+    turned_q, turned_k = oracles.rotary(q), oracles.rotary(k)
+    for given in (None, mask):
+        expected = oracles.attention(turned_q, turned_k, v, given)
+        for a, b in zip(attend(q, k, v, given), expected, strict=True):
+            close(a, b)
+
+
+@law("rotary_attention")
+def one_key_still_means_its_value(attend):
+    q, k, v = draw((3, 6), (1, 6), (1, 2), seed=6)
+    close(attend(q, k, v)[0], np.repeat(v, 3, axis=0))
+
+
+@law("rotary_attention")
+def equal_values_are_returned_as_they_are(attend):
+    q, k, v = draw((3, 6), (5, 6), (1, 2), seed=7)
+    close(attend(q, k, np.repeat(v, 5, axis=0))[0], np.repeat(v, 3, axis=0))
