@@ -125,7 +125,7 @@ def _from_tensor(raw: Any) -> Any:
         return [_from_tensor(entry) for entry in raw]
     if hasattr(raw, "detach") and hasattr(raw, "cpu"):
         raw = raw.detach().cpu()
-        return (raw.float() if "bfloat16" in str(raw.dtype) else raw).numpy()
+        return (raw.half() if "bfloat16" in str(raw.dtype) else raw).numpy()
     return raw
 
 
