@@ -168,6 +168,17 @@ def check_width(x_name: str, X: Tensor, w_name: str, w: Tensor) -> None:
         )
 
 
+def check_bilinear(X_q: Tensor, X_kv: Tensor, M: Tensor) -> None:
+    """Refuse two sequences and a matrix (d_q, d_kv) that do not fit together."""
+    wanted = (X_q.shape[-1], X_kv.shape[-1])
+    if _shape(M) != wanted:
+        raise ShapeError(
+            f"M must be (d_q, d_kv)={wanted}, got {_shape(M)}: X_q is {_shape(X_q)}, X_kv is"
+            f" {_shape(X_kv)}{_transposed(_shape(M) == wanted[::-1])}"
+        )
+    check_leading_axes("X_q", X_q, "X_kv", X_kv)
+
+
 def check_additive(W_Q: Tensor, W_K: Tensor, w: Tensor) -> None:
     """Refuse a hidden layer of additive scores whose three parts differ in width."""
     if not W_Q.shape[1] == W_K.shape[1] == w.shape[0]:

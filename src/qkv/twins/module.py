@@ -1,11 +1,13 @@
 """What all modules of the twins share: the way to core's parameters and back."""
 
 from dataclasses import fields
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+T = TypeVar("T", bound="Twin")
 
 
 class Twin(nn.Module):
@@ -25,7 +27,7 @@ class Twin(nn.Module):
     core_class: ClassVar[type]
     settings: ClassVar[tuple[str, ...]] = ()
 
-    def load_from_core(self, parameters: Any) -> Self:
+    def load_from_core(self: T, parameters: Any) -> T:
         """Copy core's numbers into the parameters that are here; an optimizer keeps its hold."""
         fresh = type(self)(parameters)  # type: ignore[call-arg]
         self.load_state_dict(fresh.state_dict())

@@ -541,7 +541,7 @@ class MultiHeadSteps:
     """
 
     attention: AttentionSteps
-    concatenated: Float[Tensor, "*batch n_q n_heads*d_v"]
+    concatenated: Float[Tensor, "*batch n_q width"]
     writes: Float[Tensor, "*batch n_heads n_q d_model"]
     output: Float[Tensor, "*batch n_q d_model"]
 

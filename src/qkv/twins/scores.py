@@ -6,6 +6,7 @@ from torch import Tensor
 
 from qkv.twins.inputs import (
     check_additive,
+    check_bilinear,
     check_leading_axes,
     check_projection,
     check_queries_and_keys,
@@ -109,8 +110,7 @@ def bilinear_scores(
     [[1.]
      [6.]]
     """
-    check_projection(X_q, M, names="X_q M -")
-    check_queries_and_keys(X_q @ M, X_kv)
+    check_bilinear(X_q, X_kv, M)
     return X_q @ M @ X_kv.mT
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -123,7 +122,7 @@ class Transformer(Twin):
         """Return `transformer` with these parameters."""
         return transformer(source_ids, target_ids, self, source_mask)
 
-    def load_from_core(self, parameters: core.TransformerParameters) -> Self:
+    def load_from_core(self, parameters: core.TransformerParameters) -> "Transformer":
         """Copy core's numbers; tables that are one parameter here must be one array there."""
         if (self.E_target is self.E_source) and parameters.E_target is not parameters.E_source:
             raise ValueError("E_source and E_target are one table here and two in the parameters")
