@@ -144,7 +144,8 @@ def number(**changes):
     ("given", "words"),
     [
         (0.25, "Right."), ("1/4", "Right."), ("0,25", "Right."), (np.float32(0.25), "Right."),
-        ([[0.25]], "Right."), (-0.25, "Which sign"), ("\u22120.25", "Which sign"), (0.26, "rounding"),
+        ([[0.25]], "Right."), (-0.25, "Which sign"), ("\u22120.25", "Which sign"),
+        (0.26, "rounding"),
         (3, "Which?"), ("two", "not a number that can be read"), ("1/0", "can be read"),
         ([1, 2], "One number is asked for; you gave 2"), (None, "is None"), (True, "True or False"),
         (float("nan"), "nan is not a number"), (1j, "complex"), ({}, "a dictionary"),
