@@ -211,7 +211,7 @@ def _table(title: str, array: np.ndarray, wrong: np.ndarray | None) -> str:
         body += f'<tr><th scope="row" style="{_CELL}">{number}</th>{cells}</tr>'
     return (
         '<table style="border-collapse:collapse;margin:.6em 0 0;font-size:.85em;'
-        'font-variant-numeric:tabular-nums;border:0">'
+        'font-variant-numeric:tabular-nums;border:0;color:inherit">'
         f'<caption style="caption-side:top;text-align:left;padding:0 0 .2em;color:inherit">'
         f'{escape(title)}</caption><thead><tr><td style="{_CELL}"></td>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
