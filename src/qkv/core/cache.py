@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_cache_entries, check_cache_goes_on
+from qkv.core.inputs import Array, as_cache_entries, check_cache_goes_on, check_kind
 from qkv.core.masks import causal_mask
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
 
@@ -95,6 +95,7 @@ def extend_cache(
     k, v = as_cache_entries(k, v)
     if cache is None:
         return KVCache(k, v)
+    check_kind("cache", cache, KVCache)
     check_cache_goes_on(cache, k, v)
     return KVCache(np.concatenate([cache.k, k], axis=-2), np.concatenate([cache.v, v], axis=-2))
 

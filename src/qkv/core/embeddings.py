@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from qkv.core.inputs import Array, as_floats, as_ids, as_projection
+from qkv.core.inputs import Array, as_floats, as_ids, as_vocabulary
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -98,6 +96,5 @@ def vocabulary_scores(
     >>> print(qkv.vocabulary_scores([[1, -1]], E=[[2, 0], [0, 3], [1, 1]]))
     [[ 2. -3.  0.]]
     """
-    E = as_floats("E", E, "n_vocabulary d_model", exactly=True)
-    X, E_transposed, b = as_projection(X, np.swapaxes(E, -1, -2), b, "X E.T b")
+    X, E_transposed, b = as_vocabulary(X, E, b)
     return X @ E_transposed if b is None else X @ E_transposed + b

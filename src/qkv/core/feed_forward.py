@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_floats, as_projection, check_feed_forward_fits
+from qkv.core.inputs import Array, as_floats, as_projection, check_feed_forward_fits, check_kind
 from qkv.core.projections import project
 
 if TYPE_CHECKING:
@@ -174,6 +174,7 @@ def feed_forward(
     >>> print(qkv.feed_forward([[-3, 2]], parameters))
     [[3. 6.]]
     """
+    check_kind("parameters", parameters, FeedForwardParameters)
     X, W_1, b_1 = as_projection(X, parameters.W_1, parameters.b_1, "X W_1 b_1")
     hidden = parameters.activation(project(X, W_1, b_1))
     return project(hidden, parameters.W_2, parameters.b_2)

@@ -21,6 +21,7 @@ from qkv.core.inputs import (
     as_scores_and_targets,
     as_sequence,
     as_weights,
+    check_kind,
 )
 from qkv.core.layer_norm import LayerNormParameters
 from qkv.core.multi_head import MultiHeadParameters, multi_head_steps, split_heads
@@ -286,6 +287,7 @@ def layer_norm_backward(
     >>> print(abs(grad_X).max() < 1e-12, grad_gain.round(3), grad_shift)
     True [-1.069 -0.267  1.336] [1. 1. 1.]
     """
+    check_kind("parameters", parameters, LayerNormParameters)
     X = as_rows_as_wide("X", X, "gain", parameters.gain)
     grad_output = as_gradient("grad_output", grad_output, X.shape)
     deviation = np.sqrt(X.var(axis=-1, keepdims=True) + parameters.epsilon)

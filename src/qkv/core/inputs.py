@@ -97,7 +97,7 @@ def as_mask(mask: object, *leading: int, n_q: int, n_k: int) -> Array | None:
     """
     if mask is None:
         return None
-    mask = np.asarray(mask)
+    mask = _as_array("mask", mask)
     if mask.dtype != np.bool_:
         raise ValueError(
             f"mask must be bool, True where the query may look, got dtype {mask.dtype}; "
@@ -226,9 +226,21 @@ def as_additive_inputs(
     return q, k, W_Q, W_K, w
 
 
+def as_vocabulary(X: object, E: object, b: object) -> tuple[Array, Array, Array | None]:
+    """Return `X` (..., d_model), `E` (n_vocabulary, d_model) and `b` (n_vocabulary,) or None."""
+    X, E = as_floats("X", X, "d_model"), as_floats("E", E, "n_vocabulary d_model", exactly=True)
+    d_model = X.shape[-1]
+    if E.shape[1] != d_model:
+        raise ShapeError(
+            f"E must have d_model={d_model} columns as X has, got {E.shape[1]}:"
+            f" X is {X.shape}, E is {E.shape}{_transposed(E.shape[0] == d_model)}"
+        )
+    return as_projection(X, E.T, b, "X E.T b")
+
+
 def as_scores_and_targets(scores: object, targets: object) -> tuple[Array, Array]:
     """Return `scores` (..., n_classes) as finite floats and `targets` (...) as class numbers."""
-    scores, targets = as_floats("scores", scores, "n_classes"), np.asarray(targets)
+    scores, targets = as_floats("scores", scores, "n_classes"), _as_array("targets", targets)
     if targets.shape != scores.shape[:-1]:
         raise ShapeError(
             f"targets must be {scores.shape[:-1]}, one class for each row of scores,"
@@ -254,7 +266,14 @@ def as_sequence(x_name: str, X: object, w_name: str, W: Array) -> Array:
 
 def as_head_stack(name: str, W: object) -> Array:
     """Return `W` (n_heads, d_in, d) as floats: one matrix a head."""
-    return as_floats(name, W, "n_heads d_in d", exactly=True)
+    W = as_floats(name, W)
+    if W.ndim == 2:
+        raise ShapeError(
+            f"{name} must be (n_heads, d_in, d), got {W.shape};"
+            f" cut it into heads with unstack_heads({name}, n_heads)"
+        )
+    _check_axes(name, W, "n_heads d_in d", exactly=True)
+    return W
 
 
 def as_heads(w_name: str, W: object, b_name: str, b: object) -> tuple[Array, Array | None]:
@@ -301,7 +320,7 @@ def as_head_mask(mask: object, X_q: Array, X_kv: Array, n_heads: int) -> Array |
     n_k = X_kv.shape[-2]
     if mask is None:
         return None
-    mask = np.asarray(mask)
+    mask = _as_array("mask", mask)
     if mask.ndim == X_q.ndim:
         mask = np.asarray(as_mask(mask, *batch, n_q=n_q, n_k=n_k))[..., None, :, :]
     mask = np.asarray(as_mask(mask, *batch, n_heads, n_q=n_q, n_k=n_k))
@@ -485,6 +504,20 @@ def check_feed_forward_fits(parameters: Any) -> None:
         raise ValueError(f"activation must be a function, got {parameters.activation!r}")
 
 
+def as_layer_input(X: object, parameters: Any, kind: type) -> Array:
+    """Return `X` (..., n, d_model) as floats as wide as a layer, whose parameters are a `kind`."""
+    check_kind("parameters", parameters, kind)
+    X = as_rows_as_wide("X", X, "norm_1", parameters.norm_1.gain)
+    _check_axes("X", X, "n d_model")
+    return X
+
+
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Refuse parameters of another kind."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {kind.__name__}, got {type(value).__name__}")
+
+
 def check_residual_widths(**widths: int) -> None:
     """Refuse parts of a layer that are not all of one width: their outputs are added to X."""
     wanted = widths["norm_1"]
@@ -499,7 +532,9 @@ def check_layers_follow(name: str, widths: list[int], wanted: int) -> None:
     """Refuse layers whose width is not that of what they read."""
     for i, width in enumerate(widths):
         if width != wanted:
-            raise ShapeError(f"layer {i} of {name} must be {wanted} wide, got {width}")
+            raise ShapeError(
+                f"layer {i} of {name} is given rows {wanted} wide, and is made for {width}"
+            )
 
 
 def as_generator(rng: object) -> np.random.Generator:
@@ -570,7 +605,7 @@ def as_mask_sizes(n_q: object, n_k: object, offset: object) -> tuple[int, int, i
 
 def as_lengths(lengths: object, n_k: int) -> Array:
     """Return `lengths` (batch,) as an int array with entries from 0 to `n_k`."""
-    array = np.asarray(lengths)
+    array = _as_array("lengths", lengths)
     if array.ndim != 1 or array.size == 0:
         raise ShapeError(f"lengths must be (batch,), one number a sequence, got {array.shape}")
     if array.dtype.kind not in "iu":
@@ -616,7 +651,7 @@ def as_divisor(
 
 def as_ids(name: str, ids: object, n: int) -> Array:
     """Return `ids` as an int array of at least one axis with entries from 0 to `n` - 1."""
-    array = np.asarray(ids)
+    array = _as_array(name, ids)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be integers, got dtype {array.dtype}")
     if array.size == 0:
@@ -664,21 +699,28 @@ def _longest(rows: Array) -> float:
 def _as_float_dtype(name: str, x: object) -> Array:
     if isinstance(x, np.ma.MaskedArray):
         raise ValueError(f"{name} is a numpy masked array; pass {name}.filled(...) and a bool mask")
-    try:
-        array = np.asarray(x)
-    except ValueError:
-        raise ShapeError(
-            f"{name} is ragged: its rows differ in length, and an array needs them equal"
-        ) from None
+    array = _as_array(name, x)
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
-    if array.dtype not in (np.float16, np.float32, np.float64):
+    native = array.dtype.newbyteorder("=")
+    if native not in (np.float16, np.float32, np.float64):
         slip = "; a mask is an argument of its own" if array.dtype == np.bool_ else ""
         raise ValueError(
             f"{name} must hold float16, float32 or float64 numbers (integers become float64),"
             f" got dtype {array.dtype}{slip}"
         )
-    return array
+    return array.astype(native, copy=False)
+
+
+def _as_array(name: str, x: object) -> Array:
+    try:
+        return np.asarray(x)
+    except (ValueError, TypeError, RuntimeError) as error:
+        if "inhomogeneous" in str(error):
+            raise ShapeError(
+                f"{name} is ragged: its rows differ in length, and an array needs them equal"
+            ) from None
+        raise ValueError(f"{name} cannot be read as an array: {error}") from error
 
 
 def _check_head_bias(b_name: str, b: Array, w_name: str, W: Array) -> None:

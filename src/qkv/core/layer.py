@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from qkv.core.cross_attention import cross_attention, self_attention
 from qkv.core.feed_forward import FeedForwardParameters, feed_forward
-from qkv.core.inputs import Array, as_rows_as_wide, check_residual_widths
+from qkv.core.inputs import Array, as_layer_input, check_residual_widths
 from qkv.core.layer_norm import LayerNormParameters, layer_norm
 from qkv.core.multi_head import MultiHeadParameters
 
@@ -147,7 +147,7 @@ def encoder_layer(
     >>> print(output.shape, weights.shape)
     (5, 8) (3, 5, 5)
     """
-    X = as_rows_as_wide("X", X, "gain", parameters.norm_1.gain)
+    X = as_layer_input(X, parameters, EncoderLayerParameters)
     read, weights = self_attention(X, parameters.attention, mask)
     X = layer_norm(X + read, parameters.norm_1)
     X = layer_norm(X + feed_forward(X, parameters.feed_forward), parameters.norm_2)
@@ -203,7 +203,7 @@ def encoder_layer_pre_norm(
     >>> print(output.shape, weights.shape)
     (5, 8) (3, 5, 5)
     """
-    X = as_rows_as_wide("X", X, "gain", parameters.norm_1.gain)
+    X = as_layer_input(X, parameters, EncoderLayerParameters)
     read, weights = self_attention(layer_norm(X, parameters.norm_1), parameters.attention, mask)
     X = X + read
     X = X + feed_forward(layer_norm(X, parameters.norm_2), parameters.feed_forward)
@@ -274,7 +274,7 @@ def decoder_layer(
     >>> print(output.shape, self_weights.shape, cross_weights.shape)
     (7, 8) (3, 7, 7) (3, 7, 5)
     """
-    X = as_rows_as_wide("X", X, "gain", parameters.norm_1.gain)
+    X = as_layer_input(X, parameters, DecoderLayerParameters)
     read, self_weights = self_attention(X, parameters.self_attention, mask)
     X = layer_norm(X + read, parameters.norm_1)
     read, cross_weights = cross_attention(X, memory, parameters.cross_attention, memory_mask)
@@ -344,7 +344,7 @@ def decoder_layer_pre_norm(
     >>> print(output.shape)
     (7, 8)
     """
-    X = as_rows_as_wide("X", X, "gain", parameters.norm_1.gain)
+    X = as_layer_input(X, parameters, DecoderLayerParameters)
     normal = layer_norm(X, parameters.norm_1)
     read, self_weights = self_attention(normal, parameters.self_attention, mask)
     X = X + read

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_norm_row, as_positive, as_rows_as_wide
+from qkv.core.inputs import Array, as_norm_row, as_positive, as_rows_as_wide, check_kind
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -89,6 +89,7 @@ def layer_norm(
     [[-1.22  0.   11.22]
      [-1.22  0.   11.22]]
     """
+    check_kind("parameters", parameters, LayerNormParameters)
     X = as_rows_as_wide("X", X, "gain", parameters.gain)
     mean = X.mean(axis=-1, keepdims=True)
     variance = np.mean((X - mean) ** 2, axis=-1, keepdims=True)

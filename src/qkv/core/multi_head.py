@@ -22,6 +22,7 @@ from qkv.core.inputs import (
     as_stacked,
     as_writing_heads,
     check_heads_fit,
+    check_kind,
     check_leading_axes,
 )
 from qkv.core.projections import project
@@ -653,6 +654,7 @@ def as_multi_head_inputs(
     X_q: object, X_kv: object, parameters: MultiHeadParameters, mask: object, grouped: bool = False
 ) -> tuple[Array, Array, Array | None]:
     """Return both sequences as floats that fit, and the mask with the heads' axis or None."""
+    check_kind("parameters", parameters, MultiHeadParameters)
     X_q = as_sequence("X_q", X_q, "W_Q", parameters.W_Q)
     X_kv = as_sequence("X_kv", X_kv, "W_K", parameters.W_K)
     check_leading_axes("X_q", X_q, "X_kv", X_kv)

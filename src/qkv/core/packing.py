@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_torch_state, check_torch_can_hold
+from qkv.core.inputs import Array, as_torch_state, check_kind, check_torch_can_hold
 from qkv.core.multi_head import MultiHeadParameters, stack_heads, unstack_heads
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def pack_in_proj(parameters: MultiHeadParameters) -> dict[str, Float[Array, " ..
     in_proj_weight (18, 6)
     out_proj.weight (6, 6)
     """
+    check_kind("parameters", parameters, MultiHeadParameters)
     p = check_torch_can_hold(parameters)
     W_Q, W_K, W_V = (stack_heads(W)[0].T for W in (p.W_Q, p.W_K, p.W_V))
     state = {"q_proj_weight": W_Q, "k_proj_weight": W_K, "v_proj_weight": W_V}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qkv.core.embeddings import embed, vocabulary_scores
-from qkv.core.inputs import Array, as_floats, check_layers_follow
+from qkv.core.inputs import Array, as_floats, check_kind, check_layers_follow
 from qkv.core.layer import (
     DecoderLayerParameters,
     EncoderLayerParameters,
@@ -311,6 +311,7 @@ def transformer_steps(
     >>> print(steps.memory.shape, steps.cross_weights[0].shape, steps.scores.shape)
     (5, 8) (3, 7, 5) (7, 13)
     """
+    check_kind("parameters", parameters, TransformerParameters)
     X_source = embed_tokens(source_ids, parameters.E_source)
     memory, encoder_weights = encoder(X_source, parameters.encoder, source_mask)
     X_target = embed_tokens(target_ids, parameters.E_target)
