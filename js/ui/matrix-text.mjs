@@ -31,7 +31,7 @@ const FORMULAS = {
   k: "K = X_kv W_K",
   v: "V = X_kv W_V",
   scores: "scores = Q Kᵀ ÷ √d_k",
-  weights: "weights = softmax of each row",
+  weights: "weights = softmax by row",
   output: "output = weights V",
 };
 

@@ -17,8 +17,8 @@ import { h, write } from "./dom.mjs";
 /** @param {MatrixOptions} options */
 export function matrixTable({ name, role, label, rows, cols, editable = false, upright = false, heat = false }) {
   const head = h("p", { class: "qkv-matrix-head" });
-  const colHeads = cols.map((text) => h("th", { scope: "col" }, h("span", {}, text)));
-  const rowHeads = rows.map((text) => h("th", { scope: "row" }, h("span", {}, text)));
+  const colHeads = cols.map((text) => h("th", { scope: "col" }, upright ? h("span", {}, text) : text));
+  const rowHeads = rows.map((text) => h("th", { scope: "row" }, text));
   const cells = rows.map(() => cols.map(() => h("td", { tabindex: -1 }, "")));
   const texts = cells.map((row) => row.map((td) => td.appendChild(document.createTextNode(""))));
   const table = h(

@@ -59,6 +59,8 @@ function render({ model, el }) {
   };
   update();
   el.append(view.el);
+  // The poster's tables would stand on the page twice now; its picture stays for print.
+  el.parentElement?.querySelector(".qkv-poster details")?.remove();
   return bind(model, TRAITS, update, view.destroy);
 }
 

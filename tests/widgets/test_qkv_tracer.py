@@ -145,6 +145,10 @@ def test_the_poster_holds_every_number_in_picture_and_tables(widget):
     html = widget.poster()
     picture, tables = html.split("</svg>")
     drawn = re.findall(r"<tspan x=[^>]*>([^<]*)</tspan>", picture)
+    for digits in re.findall(
+        r'<text y="[^"]*" text-anchor="middle" x="[^"]*">([^<]*)</text>', picture
+    ):
+        drawn += list(digits)
     listed = re.findall(r"<td>([^<]+)</td>", tables)
     count = sum(array.size for array in widget._arrays().values())
     assert len(drawn) == len(listed) == count

@@ -190,8 +190,8 @@ def test_pointing_lights_the_row_and_the_column_with_the_arithmetic(page):
     cell(page, "scores", 0, 1).hover()
     edge = "td => getComputedStyle(td, '::before').borderTopWidth"
     assert float(page.eval_on_selector("[data-matrix=k] .qkv-lit", edge)[:-2]) >= 2
-    line = "span => getComputedStyle(span).textDecorationLine"
-    assert page.eval_on_selector(".qkv-lit-head span", line) == "underline"
+    line = "head => getComputedStyle(head).textDecorationLine"
+    assert page.eval_on_selector(".qkv-lit-head", line) == "underline"
 
 
 def test_with_the_keyboard_alone_from_an_output_number_back_to_x(page):

@@ -289,7 +289,7 @@ def _title(name: str, mode: str) -> str:
         "K": f"K = {X_kv} W_K",
         "V": f"V = {X_kv} W_V",
         "scores": "scores = Q Kᵀ ÷ √d_k",
-        "weights": "weights = softmax of each row",
+        "weights": "weights = softmax by row",
         "output": "output = weights V",
     }.get(name, name)
 
@@ -370,7 +370,7 @@ def _picture(widget: QKVTracer, arrays: dict[str, np.ndarray], names: dict[str, 
     asks, looks = names["weights"][0][row], names["weights"][1][column]
     says = f"query {asks!r} looks at key {looks!r}, weight {texts['weights'][row][column]}"
     parts.append(f'<text x="{LABEL}" y="{y}" {_ink("w")} font-weight="600">{escape(says)}</text>')
-    right = max(x_v + max(width["V"], 90), x_o + max(width["output"], 130))
+    right = max(x_v + max(width["V"], 90), x_o + max(width["output"], 150))
     kind = "self-attention" if widget.mode == "self" else "cross-attention"
     label = f"One head of {kind}, from X to the output; {says}"
     return (
@@ -406,10 +406,10 @@ class _Drawing:
         add(f"{_subscripts(_title(name, self.mode))}</text>")
         add(f'<text x="{x}" y="{y - above - 7}" {_ink("muted")} font-size="11">{size}</text>')
         if name == "weights":
-            for (i, j), weight in np.ndenumerate(array):
+            for i, j in np.argwhere(array > 0.05):
                 add(
                     f'<rect x="{x + j * cell}" y="{y + i * ROW}" width="{cell}" height="{ROW}"'
-                    f' {_ink("w")} fill-opacity="{weight / 2:.2f}"/>'
+                    f' {_ink("w")} fill-opacity="{array[i, j] / 2:.2f}"/>'
                 )
         add(
             f'<rect x="{x}" y="{y}" width="{cell * array.shape[1]}" height="{ROW * len(rows)}"'
@@ -427,11 +427,20 @@ class _Drawing:
             if labels:
                 place = f'x="{x - 6}" y="{line}" text-anchor="end"'
                 add(f'<text {place} {_ink("muted")} font-size="12">{escape(row)}</text>')
-            spans = "".join(
-                f'<tspan x="{x + (j + 0.5) * cell}">{text}</tspan>'
-                for j, text in enumerate(self.texts[name][i])
-            )
-            add(f'<text y="{line}" text-anchor="middle">{spans}</text>')
+            middles = [x + (j + 0.5) * cell for j in range(array.shape[1])]
+            numbers = _spread(self.texts[name][i], middles)
+            add(f'<text y="{line}" text-anchor="middle"{numbers}</text>')
+
+
+def _spread(texts: list[str], middles: list[float]) -> str:
+    """Return the rest of a text element with one text at each place, in as few elements as can be.
+
+    One character each: the element's own list of places, one a character. Longer: spans.
+    """
+    if all(len(text) == 1 for text in texts):
+        return f' x="{" ".join(map(str, middles))}">{"".join(texts)}'
+    pairs = zip(texts, middles, strict=True)
+    return ">" + "".join(f'<tspan x="{middle}">{text}</tspan>' for text, middle in pairs)
 
 
 def _ink(colour: str, what: str = "fill") -> str:
