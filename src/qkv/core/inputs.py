@@ -697,8 +697,6 @@ def _longest(rows: Array) -> float:
 
 
 def _as_float_dtype(name: str, x: object) -> Array:
-    if isinstance(x, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a numpy masked array; pass {name}.filled(...) and a bool mask")
     array = _as_array(name, x)
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
@@ -713,6 +711,8 @@ def _as_float_dtype(name: str, x: object) -> Array:
 
 
 def _as_array(name: str, x: object) -> Array:
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a numpy masked array; pass {name}.filled(...) and a bool mask")
     try:
         return np.asarray(x)
     except (ValueError, TypeError, RuntimeError) as error:
