@@ -172,6 +172,7 @@ def test_colours_without_scripts_and_the_rest_of_the_frame(page):
     soup = page("book/chapter.html")
     assert soup.html["data-theme"] == "light"
     assert soup.html["lang"] == "en"
+    assert soup.main["role"] == "main"  # where Sphinx's search looks for a page's text
     assert soup.select_one("p.time").get_text().startswith("About 5 minutes")
     assert [a.get_text(strip=True) for a in soup.select(".page-toc a")] == ["A formula"]
     assert soup.select_one(".book-toc a[aria-current=page]").get_text() == "1. A chapter"
