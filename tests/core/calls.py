@@ -68,7 +68,7 @@ def _extended(dtype):
 
 
 CALLS = {
-    "softmax": _floats((2, 3, 5)),
+    "softmax": _floats((2, 3, 5)),  # and `out`, in test_memory.py
     "softmax_with_temperature": lambda dtype: (*_floats((2, 3, 5))(dtype), 0.7),
     "dot_product": _floats((3, 5), (3, 5)),
     "vector_length": _floats((3, 5)),

@@ -74,7 +74,7 @@ def scaled_dot_product_attention(
     scores /= math.sqrt(d_k)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
-    weights = softmax(scores)  # a row of -inf gives zeros
+    weights = softmax(scores, out=scores)  # a row of -inf gives zeros
     return weights @ v, weights
 
 

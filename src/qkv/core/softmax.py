@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-def softmax(scores: Float[Array, "*rows n_k"]) -> Float[Array, "*rows n_k"]:
+def softmax(
+    scores: Float[Array, "*rows n_k"], out: Float[Array, "*rows n_k"] | None = None
+) -> Float[Array, "*rows n_k"]:
     r"""Turn each row of scores into weights that are at least 0 and sum to 1.
 
     .. math:: w_j = \frac{e^{s_j}}{\sum_{j'} e^{s_{j'}}}
@@ -24,6 +26,8 @@ def softmax(scores: Float[Array, "*rows n_k"]) -> Float[Array, "*rows n_k"]:
     ----------
     scores : array, shape (..., n_k)
         One score for each key. -inf where the query may not look.
+    out : array, shape (..., n_k), optional
+        Where the weights are put, as numpy's functions have it; `scores` itself saves memory.
 
     Returns
     -------
@@ -60,8 +64,8 @@ def softmax(scores: Float[Array, "*rows n_k"]) -> Float[Array, "*rows n_k"]:
     largest = scores.max(axis=-1, keepdims=True)
     largest = np.where(largest == -np.inf, 0.0, largest)  # an empty row has no largest score
     with np.errstate(over="ignore"):  # a score 1e308 below another falls to -inf: weight 0
-        shifted = scores - largest
-    weights = np.exp(shifted, out=shifted)  # in place: no arrays are larger than these
+        weights = np.subtract(scores, largest, out=out)
+    np.exp(weights, out=weights)  # in place, for no arrays are larger than these
     total = weights.sum(axis=-1, keepdims=True)
     weights /= np.where(total == 0.0, 1.0, total)
     return weights
