@@ -257,7 +257,7 @@ def the_callers_queries_scaled_in_place(q, k, v, mask=None):
 
 @bug(ATTENTION, "right numbers at twice the memory: float32 came back as float64")
 def a_float64_constant(q, k, v, mask=None):
-    return attend(q @ turn(k) / np.float64(math.sqrt(q.shape[-1])), v, mask)
+    return attend(q @ turn(k) / np.sqrt(np.full(1, q.shape[-1], np.float64)), v, mask)
 
 
 # --------------------------------------------------------------------------------------------
