@@ -272,6 +272,164 @@ def rows_in_place(X, W):
     return out
 
 
+# --- softmax -------------------------------------------------------------------------------------
+
+
+def stable_right(s):
+    s = np.asarray(s)
+    out = np.zeros(s.shape)
+    for at in np.ndindex(s.shape[:-1]):
+        row = s[at]
+        if np.isfinite(row).any():
+            powers = np.exp(row - row[np.isfinite(row)].max())
+            out[at] = powers / powers.sum()
+    return out
+
+
+def stable_plain(s):
+    e = np.exp(s)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def stable_nan(s):
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def stable_uniform(s):
+    return stable_nan(np.where(s == -np.inf, -1e9, s))
+
+
+def stable_whole(s):
+    e = np.exp(s - s.max())
+    return e / e.sum(-1, keepdims=True)
+
+
+def jacobian_loop(w):
+    return [[w[i] * ((i == j) - w[j]) for j in range(len(w))] for i in range(len(w))]
+
+
+def jacobian_by_division(w):
+    return np.diag(w) - np.outer(w, w) * (w / w)
+
+
+def jacobian_even(w):
+    n = len(w)
+    out = np.diag(w * (1 - w))
+    for j in range(n):
+        for i in range(n):
+            if i != j:
+                out[i, j] = -w[j] * (1 - w[j]) / (n - 1)
+    return out
+
+
+def axis_right(s, before=None):
+    may = np.tril(np.ones(s.shape[-2:], bool))
+    return stable_nan(np.where(may, s, -np.inf)) if before is None else before(s, may)
+
+
+def axis_queries(s):
+    e = np.exp(np.where(np.tril(np.ones(s.shape[-2:])) > 0, s, -np.inf))
+    return e / e.sum(axis=-2, keepdims=True)
+
+
+def axis_late(s):
+    return np.tril(stable_nan(s))
+
+
+def axis_zero(s):
+    return stable_nan(np.where(np.tri(*s.shape[-2:]) > 0, s, 0))
+
+
+def axis_strict(s):
+    e = np.exp(np.where(np.tri(*s.shape[-2:], k=-1) > 0, s, -np.inf))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def axis_one_maximum(s):
+    s = np.where(np.tri(*s.shape[-2:]) > 0, s, -np.inf)
+    e = np.exp(s - s.max())
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def axis_no_maximum(s):
+    e = np.exp(np.where(np.tri(*s.shape[-2:]) > 0, s, -np.inf))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def axis_one(s):
+    s = np.where(np.tri(*s.shape[-2:]) > 0, s, -np.inf)
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    e[~np.isfinite(e)] = 0
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def axis_two_axes(s):
+    (_, _) = s.shape
+    return axis_right(s)
+
+
+def axis_no_keepdims(s):
+    e = np.exp(np.where(np.tri(*s.shape[-2:]) > 0, s, -np.inf))
+    return e / e.sum(axis=-1)
+
+
+def probe(weights_of, s, change):
+    new = s.copy()
+    change(new)
+    return np.abs(weights_of(new) - weights_of(s))
+
+
+def leak_constant(weights_of, s):
+    def change(new):
+        new[-1] += 5
+
+    return float(probe(weights_of, s, change)[:-1].max() > 1e-9)
+
+
+def leak_sums(weights_of, s):
+    return float(not np.allclose(weights_of(s).sum(-1), 1))
+
+
+def leak_all_rows(weights_of, s):
+    def change(new):
+        new[-1] = new[-1, ::-1] * 2 + 1
+
+    return float(probe(weights_of, s, change).max() > 1e-9)
+
+
+def leak_first_token(weights_of, s):
+    def change(new):
+        new[0] *= -1
+
+    return float(probe(weights_of, s, change)[:1].max() < 0)
+
+
+def leak_triangle(weights_of, s):
+    return float(np.abs(np.triu(weights_of(s), 1)).max() > 0)
+
+
+def leak_in_place(weights_of, s):
+    old = weights_of(s)[:-1]
+    s[-1] = s[-1] ** 2 + np.arange(len(s))
+    return float(np.abs(weights_of(s)[:-1] - old).max() > 1e-9)
+
+
+def leak_random(weights_of, s):
+    def change(new):
+        new[-1] = np.random.default_rng(1).normal(size=len(s))
+
+    return int(probe(weights_of, s, change)[:-1].max() > 1e-9)
+
+
+def leak_entry(weights_of, s):
+    def change(new):
+        new[-1, 0] += 1.5
+        new[-1, 1] -= 1.5
+
+    return np.float32(probe(weights_of, s, change)[:-1].max() > 1e-9)
+
+
 # (function, rung, words of the question)
 WRONG = {
     "dot_product.loop": [
@@ -404,9 +562,88 @@ WRONG = {
         (lambda X, W: np.array([np.nan_to_num(x) @ W for x in X]), "one token lost", "mend it"),
         (rows_in_place, "inputs untouched", "writes into its argument"),
     ],
+    "softmax.stable": [
+        (np.exp, "one row", "What do weights sum to"),
+        (lambda s: s / s.sum(), "one row", "divided the scores themselves"),
+        (lambda s: np.exp(s - np.max(s)), "one row", "largest weight is 1"),
+        (lambda s: 1 / (1 + np.exp(-s)), "one row", "Where do the keys compete"),
+        (lambda s: s - np.log(np.exp(s).sum()), "one row", "logarithms of the weights"),
+        (lambda s: stable_plain(-s), "one row", "Which sign has the exponent"),
+        (lambda s: np.exp(s) / np.sum(np.exp(s)), "every row for itself", "whole table sums to 1"),
+        (
+            lambda s: np.exp(s) / np.exp(s).sum(axis=0, keepdims=True),
+            "every row for itself",
+            "queries compete for a key",
+        ),
+        (lambda s: np.exp(s) / np.exp(s).sum(axis=-1), "every row for itself", "has to stay"),
+        (stable_plain, "rows far apart", "more than a computer holds"),
+        (stable_whole, "rows far apart", "rows far below it went to zero"),
+        (lambda s: stable_plain(s - s.min()), "rows far apart", "took off the smallest"),
+        (stable_nan, "nothing to look at", "-inf minus -inf"),
+        (stable_uniform, "nothing to look at", "came out uniform"),
+    ],
+    "softmax.jacobian": [
+        (lambda w: np.diag(w - w * w), "two keys", "all else is 0"),
+        (lambda w: np.diag(w), "two keys", "sum below the line"),
+        (lambda w: -np.outer(w, w), "two keys", "gain from its own score"),
+        (lambda w: np.outer(w, w) - np.diag(w), "two keys", "Every sign is turned"),
+        (lambda w: np.diag(w) + np.outer(w, w), "two keys", "all weights would grow"),
+        (lambda w: np.eye(len(w)) - np.outer(w, w), "two keys", "begins with 1"),
+        (lambda w: w * (1 - w), "two keys", "as a row"),
+        (lambda w: np.diag(w) - w @ w, "two keys", "add up to"),
+        (
+            lambda w: np.diag(w) - np.outer(w, 1 - w) / (len(w) - 1),
+            "two keys",
+            "add up to",
+        ),
+        (jacobian_even, "several keys", "pay equal shares"),
+        (jacobian_by_division, "a masked key", "divide by it"),
+    ],
+    "softmax.axis": [
+        (axis_queries, "each query shares out one", "sum runs over the queries"),
+        (
+            lambda s: np.exp(s) * np.tri(*s.shape) / (np.exp(s) * np.tri(*s.shape)).sum(),
+            "each query shares out one",
+            "whole table sums to 1",
+        ),
+        (axis_late, "each query shares out one", "mask came after the division"),
+        (stable_nan, "each query shares out one", "What became of the mask"),
+        (axis_zero, "each query shares out one", "e to the power 0"),
+        (axis_strict, "each query shares out one", "May a token look at itself"),
+        (
+            lambda s: stable_uniform(np.where(np.tri(*s.shape) > 0, -np.inf, s)),
+            "each query shares out one",
+            "later keys only",
+        ),
+        (axis_no_keepdims, "each query shares out one", "Does your sum keep its axis"),
+        (axis_one_maximum, "rows far apart", "same number off every row"),
+        (axis_no_maximum, "rows far apart", "Nothing is taken off"),
+        (axis_one, "a batch in front", "axis 1 is the queries"),
+        (axis_two_axes, "a batch in front", "Which line counts on two"),
+    ],
+    "softmax.leak_test": [
+        (lambda weights_of, s: 1, "an honest layer", "accused a layer"),
+        (leak_all_rows, "an honest layer", "accused a layer"),
+        (lambda weights_of, s: weights_of @ s, "an honest layer", "Your test stopped"),
+        (lambda weights_of, s: True, "an honest layer", "numbers are asked for"),
+        (lambda weights_of, s: 0, "the sum over the queries", "you let it pass"),
+        (leak_first_token, "the sum over the queries", "rows that come before it"),
+        (leak_triangle, "the sum over the queries", "you let it pass"),
+        (leak_sums, "rows that sum to one", "What does a row sum say"),
+        (leak_constant, "a constant is taken off", "can such a layer not feel"),
+        (leak_in_place, "inputs untouched", "writes into its argument"),
+    ],
 }
 
 RIGHT = {
+    "softmax.stable": [
+        stable_right,
+        lambda s: stable_right(s).astype(np.float32),
+        lambda s: stable_right(s).tolist(),
+    ],
+    "softmax.jacobian": [jacobian_loop, lambda w: w[:, None] * (np.eye(len(w)) - w)],
+    "softmax.axis": [axis_right, lambda s: np.tril(axis_right(s)).tolist()],
+    "softmax.leak_test": [leak_random, leak_entry],
     "dot_product.loop": [
         lambda x, y: x @ y,
         lambda x, y: sum(a * b for a, b in zip(x.tolist(), y.tolist(), strict=True)),

@@ -4,7 +4,7 @@
 The book's pages and notebooks are made from the same exercises: see ``get`` and ``ids``.
 """
 
-from qkv.checks import dot_product, projections
+from qkv.checks import dot_product, projections, softmax
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
 from qkv.checks.exercise import (
     Case,
@@ -41,5 +41,6 @@ __all__ = [
     "ids",
     "projections",
     "register",
+    "softmax",
     "solution",
 ]

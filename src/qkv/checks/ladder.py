@@ -296,6 +296,8 @@ def _first_touched(
 ) -> tuple[str, str] | None:
     """Return the name of the first argument that the call changed, and where."""
     for name, old, new in zip(_names(function, before), before, after, strict=True):
+        if callable(old):
+            continue
         old, new = np.asarray(old), np.asarray(new)
         if old.shape != new.shape:
             return name, f"its shape was {old.shape}, now {new.shape}"
