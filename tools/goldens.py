@@ -90,6 +90,28 @@ def attention() -> list[dict[str, Any]]:
     return cases
 
 
+@golden
+def softmax_bench() -> list[dict[str, Any]]:
+    """Causal tables of scores, their weights along both axes, and what the last query moves."""
+    rng = np.random.default_rng(3)
+    cases = []
+    for n_q, n_k, size in [(4, 5, 1.0), (2, 2, 3.0), (3, 7, 1.0), (5, 5, 200.0)]:
+        for temperature, times in [(1.0, 3.0), (0.125, -2.5), (8.0, 1.0)]:
+            scores = size * rng.normal(size=(n_q, n_k))
+            both = []
+            for factor in (1.0, times):
+                changed = scores.copy()
+                changed[-1] *= factor
+                changed = np.where(core.causal_mask(n_q, n_k, n_k - n_q), changed, -np.inf)
+                keys = core.softmax_with_temperature(changed, temperature)
+                queries = core.softmax(np.divide(changed, temperature).T).T
+                both.append({"keys": keys, "queries": queries})
+            moved = {a: np.abs(both[1][a] - both[0][a]).max(axis=1) for a in ("keys", "queries")}
+            given = {"scores": scores, "temperature": temperature, "times": times}
+            cases.append({**given, "weights": both[1], "moved": moved})
+    return cases
+
+
 def plain(value: Any) -> Any:
     """Return arrays as lists and infinities as words (JSON has neither)."""
     if isinstance(value, dict):

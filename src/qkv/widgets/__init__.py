@@ -10,8 +10,9 @@ _MODULES = {
     "BookWidget": "base",
     "DotProduct": "dot_product",
     "QKVTracer": "qkv_tracer",
+    "SoftmaxBench": "softmax_bench",
 }
-__all__ = ["BookWidget", "DotProduct", "QKVTracer"]
+__all__ = ["BookWidget", "DotProduct", "QKVTracer", "SoftmaxBench"]
 
 
 def __getattr__(name: str) -> Any:
