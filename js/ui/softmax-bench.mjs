@@ -43,20 +43,18 @@ export function benchView({ tokens, nQ, onscore, onrow }) {
     const cells = {
       power: h("span", { class: "qkv-bench-power" }),
       total: h("span", { class: "qkv-bench-total" }),
-      weight: h("b", { class: "qkv-w" }),
-      bar: h("i", { class: "qkv-bench-bar" }),
+      weight: h("b", { class: "qkv-w qkv-bench-weight" }),
     };
-    const el = h("div", { class: "qkv-bench-line" }, slider.el, cells.power, cells.total, cells.weight, h("span", { class: "qkv-bench-track", "aria-hidden": "true" }, cells.bar));
+    const el = h("div", { class: "qkv-bench-line" }, slider.el, cells.power, cells.total, cells.weight);
     return { slider, el, ...cells };
   });
   const head = h(
     "div",
     { class: "qkv-bench-line qkv-bench-head", "aria-hidden": "true" },
     h("span", {}, "key and score"),
-    h("span", {}, "power of e"),
+    h("span", {}, "power"),
     h("span", {}, "÷ sum"),
     h("span", {}, "weight"),
-    h("span", {}),
   );
 
   const table = matrixTable({
@@ -110,10 +108,10 @@ export function benchView({ tokens, nQ, onscore, onrow }) {
         slider.set(scores[row][j]);
         slider.input.disabled = !open;
         el.classList.toggle("qkv-bench-masked", !open);
-        write(cells.power, open ? power(powers[row][j]) : "later: 0");
+        write(cells.power, open ? power(powers[row][j]) : "later");
         write(cells.total, `÷ ${power(overKeys ? add(powers[row]) : add(powers.map((line) => line[j])))}`);
         write(cells.weight, number(made.weights[row][j]));
-        cells.bar.style.width = `${100 * made.weights[row][j]}%`;
+        cells.weight.style.setProperty("--share", `${100 * made.weights[row][j]}%`);
       });
       const values = [
         ...made.weights.map((line, i) => [...line, made.rowSums[i], made.moved[i]]),

@@ -39,7 +39,7 @@ function render({ model, el }) {
   });
   const axis = choiceRow({
     label: "Each sum runs over",
-    options: [["keys", "the keys: rows sum to 1"], ["queries", "the queries: columns do"]],
+    options: [["keys", "keys: rows sum to 1"], ["queries", "queries: columns do"]],
     onchange: (value) => change({ axis: value }),
   });
   const temperature = rangeRow({
