@@ -2,5 +2,14 @@
 
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.projections import Block, projection_flow
+from qkv.figures.softmax import seeds, weight_curves
 
-__all__ = ["Block", "heat_map", "lengths", "projection_flow", "vectors_in_plane"]
+__all__ = [
+    "Block",
+    "heat_map",
+    "lengths",
+    "projection_flow",
+    "seeds",
+    "vectors_in_plane",
+    "weight_curves",
+]
