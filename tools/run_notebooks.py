@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parent.parent
+os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or older kernels print four lines of advice
 MEMORY_LIMIT = 1024  # MB; Binder ends a kernel at 2 GB
 
 
@@ -99,17 +101,14 @@ def leave_out_torch(notebook: nbformat.NotebookNode) -> int:
             continue
         tree = ast.parse(re.sub(r"^[%!].*$", "pass", cell.source, flags=re.MULTILINE))
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        imported = {
-            part
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for part in [
-                *(alias.name.split(".")[0] for alias in node.names),
-                *((node.module or "").split(".") if isinstance(node, ast.ImportFrom) else []),
-            ]
-        }
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        imported = set().union(*map(_modules, imports))
         if "set-up" in cell.metadata.get("tags", []):
             cell.source = cell.source.replace(', "torch"', "")
+        elif imports and len(imports) == len(tree.body):
+            kept = [node for node in imports if not _modules(node) & {"torch", "twins"}]
+            lost |= _defined(tree) - _defined(ast.Module(kept, []))
+            cell.source = ast.unparse(ast.Module(kept, []))
         elif (names | imported) & (lost | {"twins"}):
             lost |= _defined(tree)
             cell.source = ""
@@ -118,6 +117,11 @@ def leave_out_torch(notebook: nbformat.NotebookNode) -> int:
         else:
             lost -= _defined(tree)
     return count
+
+
+def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:
+    names = {alias.name for alias in node.names} | {getattr(node, "module", None) or ""}
+    return {part for name in names for part in name.split(".")}
 
 
 def _defined(tree: ast.AST) -> set[str]:
