@@ -116,7 +116,9 @@ def cut_font(
 ) -> bytes | None:
     """Return a woff2 with these characters only, or nothing when it has none of them."""
     with TTFont(source) as font:
-        wanted = {ord(c) for c in characters if c.isprintable()} & set(font.getBestCmap())
+        # KaTeX's stroke through "=" (U+E020) is private, and Python calls that not printable.
+        drawn = {c for c in characters if c.isprintable() or "\ue000" <= c <= "\uf8ff"}
+        wanted = {ord(c) for c in drawn} & set(font.getBestCmap())
         if not wanted - {0x20, 0xA0}:
             return None
         if weights:
@@ -155,7 +157,7 @@ def write_fonts(folder: Path, cache: Path, pages: list[str], rules: str) -> str:
     for name, source, characters, weights, face in jobs:
         with TTFont(source, lazy=True) as font:
             covered = sorted(characters & set(map(chr, font.getBestCmap())))
-        key = hashlib.sha256(f"2{source.name}{weights}{''.join(covered)}".encode()).hexdigest()[:16]
+        key = hashlib.sha256(f"3{source.name}{weights}{''.join(covered)}".encode()).hexdigest()[:16]
         kept = cache / f"{key}.woff2"
         if not kept.exists():
             kept.write_bytes(cut_font(source, characters, weights) or b"")

@@ -81,18 +81,20 @@ def seeds(groups: Mapping[str, ArrayLike], xlabel: str, limit: float, limit_name
     >>> type(seeds({"a": [1.0, 1.2], "b": [2.0, 2.5]}, "loss", 1.5, "limit")).__name__
     'Figure'
     """
-    fig, ax = figure(PHONE_INCHES, 0.55 * len(groups) + 0.9)
+    fig, ax = figure(PHONE_INCHES, 0.62 * len(groups) + 0.9)
     marks = "os^D"
     for i, (name, values) in enumerate(groups.items()):
         values = np.asarray(values, dtype=float)
         ax.plot(values, np.full(len(values), i), marks[i % 4], color=COLOURS["w"], ms=6, alpha=0.5)
-        ax.text(values.min(), i - 0.2, name, va="bottom", ha="left", color=INK)
-        ax.text(values.max(), i + 0.2, f"mean {values.mean():.3f}", va="top", ha="right", fontsize=9)
-    ax.axvline(limit, color=INK, lw=1.0, ls=(0, (4, 3)))
-    ax.text(limit, len(groups) - 0.35, limit_name, ha="center", va="bottom", fontsize=9)
-    ax.set_ylim(len(groups) - 0.3, -0.8)
+        label = f"{name}, mean {values.mean():.3f}"
+        below = values.mean() < limit  # the label stays on its side of the line
+        at, side = (values.max(), "right") if below else (values.min(), "left")
+        ax.text(at, i - 0.22, label, va="bottom", ha=side, color=INK, fontsize=9)
+    ax.axvline(limit, ymax=0.86, color=INK, lw=1.0, ls=(0, (4, 3)))
+    ax.text(limit, -0.92, limit_name, ha="center", va="bottom", fontsize=9)
+    ax.set_ylim(len(groups) - 0.5, -1.0)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.margins(x=0.25)
+    ax.margins(x=0.35)
     ax.set_xlabel(xlabel)
     return fig
