@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 from playwright.async_api import Locator, Page
 
-from qkv.widgets import DotProduct, QKVTracer
+from qkv.widgets import DotProduct, QKVTracer, SoftmaxBench
 
 Test = Callable[[Page, Locator], Awaitable[str]]
 _FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -98,4 +98,37 @@ async def qkv_tracer(page: Page, figure: Locator) -> str:
     return ""
 
 
-WIDGETS: dict[str, Test] = {"dot-product": dot_product, "qkv-tracer": qkv_tracer}
+async def softmax_bench(page: Page, figure: Locator) -> str:
+    """Move a score, the temperature and the last query, then turn the axis."""
+    if problem := await _live(figure):
+        return problem
+    names = ["tokens", "scores", "temperature", "axis", "times", "row"]
+    start = await _traits(figure, names)
+    sliders = figure.locator("input[type=range]:enabled")
+    score, temperature, times = (sliders.nth(n) for n in (0, -2, -1))
+    axis = figure.locator(".qkv-bar input:checked")
+    steps = [(score, "ArrowRight"), (temperature, "ArrowLeft"), (times, "ArrowLeft")]
+    for control, key in [*steps, (axis, "ArrowRight")]:
+        await control.focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        made = SoftmaxBench(**now).numbers()
+        rows = zip(made["weights"], made["row sums"], made["moved"], strict=True)
+        want = np.array([[*weights, total, moved] for weights, total, moved in rows])
+        cells = figure.locator("[data-matrix=weights] tbody tr:not(:last-child) td")
+        if _differ(await cells.all_inner_texts(), want, 2):
+            return f"after {key} the weights are not what core computes"
+        if _differ([await figure.locator(".qkv-bench-leak").inner_text()], made["leak"], 2):
+            return f"after {key} the leak is not {made['leak']:.3f}"
+    return ""
+
+
+WIDGETS: dict[str, Test] = {
+    "dot-product": dot_product,
+    "qkv-tracer": qkv_tracer,
+    "softmax-bench": softmax_bench,
+}
