@@ -2,10 +2,13 @@
 
 import json
 import subprocess
+from io import BytesIO
 
 import pytest
+from fontTools.ttLib import TTFont
 from qkv_book.address import Address
 from qkv_book.alt_text import NO_DESCRIPTION
+from qkv_book.assets import cut_font
 from qkv_book.execution import state_of_sources
 from qkv_book.macros import MACROS, PLAIN
 from qkv_book.site import at_the_root
@@ -90,3 +93,10 @@ def test_the_state_of_the_sources_ignores_what_no_cell_reads(tmp_path):
     assert state_of_sources(tmp_path) == before
     source.write_text("x = 2")
     assert state_of_sources(tmp_path) != before
+
+
+def test_the_stroke_of_a_not_equal_sign_stays_in_the_font():
+    """KaTeX draws it from the private use area; without it "not equal" reads "equal"."""
+    source = npm_file("katex/dist/fonts/KaTeX_Main-Regular.woff2")
+    cut = cut_font(source, {"=", "\ue020", "\x07"}, None)
+    assert set(TTFont(BytesIO(cut)).getBestCmap()) == {0x3D, 0xE020}

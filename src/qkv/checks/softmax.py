@@ -572,7 +572,8 @@ def _causal_case(scores: np.ndarray) -> Case:
 
 
 def _tri(s: np.ndarray, k: int = 0) -> np.ndarray:
-    return np.tri(*s.shape[-2:], k=k, dtype=bool)
+    n_q, n_k = s.shape[-2:]
+    return np.tri(n_q, n_k, k, dtype=bool)
 
 
 def _unequal(rng: np.random.Generator) -> Case:
@@ -656,7 +657,7 @@ def axis() -> Code:
                     ),
                     Slip(
                         "the mask the other way",
-                        lambda s: softmax(np.where(_tri(s).astype(bool), -np.inf, s)),
+                        lambda s: softmax(np.where(_tri(s), -np.inf, s)),
                         "Each query looks at later keys only. What does True mean in the mask?",
                     ),
                 ),
