@@ -391,6 +391,10 @@ def leak_sums(weights_of, s):
     return float(not np.allclose(weights_of(s).sum(-1), 1))
 
 
+def leak_or_sums(weights_of, s):
+    return max(leak_sums(weights_of, s), leak_random(weights_of, s))
+
+
 def leak_all_rows(weights_of, s):
     def change(new):
         new[-1] = new[-1, ::-1] * 2 + 1
@@ -630,6 +634,7 @@ WRONG = {
         (leak_first_token, "the sum over the queries", "rows that come before it"),
         (leak_triangle, "the sum over the queries", "you let it pass"),
         (leak_sums, "rows that sum to one", "What does a row sum say"),
+        (leak_or_sums, "honest, with other row sums", "Is a leak the same as a wrong sum"),
         (leak_constant, "a constant is taken off", "can such a layer not feel"),
         (leak_in_place, "inputs untouched", "writes into its argument"),
     ],
