@@ -1,11 +1,12 @@
 """Make the environments that readers have, to run the notebooks in: Colab's and Binder's.
 
-    python tools/notebook_env.py colab [--torch]     Colab's pins, Python 3.12 where there is one
-    python tools/notebook_env.py binder              .binder/requirements.txt, as Binder installs it
+    python tools/notebook_env.py colab          Colab's versions, Python 3.12 where there is one
+    python tools/notebook_env.py colab-torch    the same and torch, on this book's Python
+    python tools/notebook_env.py binder         .binder/requirements.txt, as Binder installs it
 
 They lie in a cache outside the tree ($QKV_CACHE, or ~/.cache/qkv-book), under a name that changes
-with what is in them. torch for another Python can mean gigabytes, so Colab's has none unless asked
-(--torch, or QKV_COLAB_TORCH=1), and the runner then leaves out the cells that need it.
+with what is in them. torch for another Python can mean gigabytes, so `colab` has none and the
+runner leaves out the cells that need it; those run in `colab-torch`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BINDER_TORCH = ROOT / ".binder" / "torch.sh"
+TORCH_CPU = ROOT / ".binder" / "torch.sh"
 COLAB = (
     "numpy==2.0.2",
     "matplotlib==3.10.0",
@@ -31,7 +32,6 @@ COLAB = (
     "jaxtyping>=0.2.30",
     "setuptools",  # IPython 7 needs it on Python 3.12
 )
-COLAB_TORCH = "torch==2.11.0"
 COLAB_PYTHONS = ("3.12", "3.13", "3.11")  # the first that is found
 
 
@@ -55,28 +55,27 @@ def _runs(path: str, version: str) -> bool:
     return done.returncode == 0 and done.stdout.strip() == version
 
 
-def wanted(name: str, torch: bool = False) -> tuple[str, list[str]]:
+def wanted(name: str) -> tuple[str, list[str]]:
     """Return the Python and pip's arguments for an environment."""
     if name == "binder":
         python = (ROOT / ".binder/runtime.txt").read_text("utf8").strip().removeprefix("python-")
         versions, arguments = (python,), ["-r", str(ROOT / ".binder/requirements.txt"), "ipykernel"]
     else:
-        versions, arguments = COLAB_PYTHONS, [*COLAB, *([COLAB_TORCH] if torch else [])]
+        versions = ("3.11",) if name == "colab-torch" else COLAB_PYTHONS
+        arguments = list(COLAB)
     for version in versions:
         if found := pythons(version):
             return found[0], arguments
     raise NoEnvironmentError(f"none of Python {', '.join(versions)} is on this machine")
 
 
-def ready(name: str, torch: bool | None = None) -> Path:
+def ready(name: str) -> Path:
     """Return the Python of an environment, making it first if it is not there."""
-    if torch is None:
-        torch = os.environ.get("QKV_COLAB_TORCH") == "1"
-    python, arguments = wanted(name, torch)
+    python, arguments = wanted(name)
     version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout
     content = "".join(
         Path(argument).read_text("utf8") if argument.startswith("/") else argument
-        for argument in [*arguments, *([str(BINDER_TORCH)] if name == "binder" else [])]
+        for argument in [*arguments, *([str(TORCH_CPU)] if name != "colab" else [])]
     )
     digest = hashlib.sha256((version + content).encode()).hexdigest()[:10]
     home = Path(os.environ.get("QKV_CACHE") or Path.home() / ".cache" / "qkv-book")
@@ -89,8 +88,8 @@ def ready(name: str, torch: bool | None = None) -> Path:
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     pip = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, *arguments], capture_output=True, text=True, check=False)
-    if name == "binder" and not done.returncode:
-        script = ["bash", str(BINDER_TORCH)]
+    if name != "colab" and not done.returncode:
+        script = ["bash", str(TORCH_CPU)]
         path = {**os.environ, "PYTHON": str(inside)}
         done = subprocess.run(script, env=path, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -110,11 +109,10 @@ def pins(text: str) -> dict[str, str]:
 def main() -> int:
     """Make an environment and print its Python."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("name", choices=["colab", "binder"])
-    options.add_argument("--torch", action="store_true", default=None)
+    options.add_argument("name", choices=["colab", "colab-torch", "binder"])
     chosen = options.parse_args()
     try:
-        print(ready(chosen.name, chosen.torch))
+        print(ready(chosen.name))
     except NoEnvironmentError as error:
         print(error, file=sys.stderr)
         return 1

@@ -83,7 +83,7 @@ def run(notebook: nbformat.NotebookNode, python: str, folder: Path, torch: bool 
     start = time.monotonic()
     error = ""
     try:
-        client.execute()
+        client.execute(cleanup_kc=True)
     except CellExecutionError as failure:
         error = re.sub(r"\x1b\[[\d;]*m", "", str(failure))
     seconds = time.monotonic() - start
@@ -100,7 +100,11 @@ def leave_out_torch(notebook: nbformat.NotebookNode) -> int:
         if cell.cell_type != "code":
             continue
         tree = ast.parse(re.sub(r"^[%!].*$", "pass", cell.source, flags=re.MULTILINE))
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        names = {
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         imported = set().union(*map(_modules, imports))
         if "set-up" in cell.metadata.get("tags", []):
@@ -167,7 +171,8 @@ def main() -> int:
     """Run the notebooks that the command line names."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("notebooks", nargs="*", type=Path)
-    options.add_argument("--env", choices=["this", "colab", "binder"], default="this")
+    environments = ["this", "colab", "colab-torch", "binder"]
+    options.add_argument("--env", choices=environments, default="this")
     options.add_argument("--away", action="store_true", help="run outside the checkout")
     chosen = options.parse_args()
     python = sys.executable
