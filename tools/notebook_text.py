@@ -556,7 +556,9 @@ def _reference(entry: Entry) -> str:
     text = f"{', '.join(people)} ({fields['year']}). *{_plain(fields['title'])}*."
     if place:
         text += f" {_plain(place)}."
-    if "url" in fields:
+    if fields.get("archiveprefix", "").lower() == "arxiv":
+        text += f" [arXiv:{fields['eprint']}](https://arxiv.org/abs/{fields['eprint']})"
+    elif "url" in fields:
         text += f" <{fields['url']}>"
     elif "doi" in fields:
         text += f" <https://doi.org/{fields['doi']}>"

@@ -1,0 +1,186 @@
+"""The committed notebooks in JupyterLab: run all, edit a widget by key, and Python has it."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+import qkv
+from qkv.widgets import DotProduct, QKVTracer
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(300)]
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+# Added to a copy of the notebook, as its last cell: it reports what the widget holds in Python.
+LISTEN = """
+import gc, json, os
+from qkv.widgets import {kind}
+widget = [thing for thing in gc.get_objects() if issubclass(type(thing), {kind})][-1]
+def report(change=None):
+    with open("part.json", "w") as file:
+        json.dump({{name: getattr(widget, name).tolist() for name in {names}}}, file)
+    os.replace("part.json", "held.json")
+widget.observe(report)
+report()
+print("all cells " + "ran")
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from browser import FLAGS, chromium
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """Start one JupyterLab with no settings of its own; yield its address and its folder."""
+    folder = tmp_path_factory.mktemp("lab")
+    settings = folder / ".settings" / "@jupyterlab" / "notebook-extension"
+    settings.mkdir(parents=True)
+    # Cells out of sight are otherwise not in the page.
+    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}', "utf8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    hidden = str(folder / ".settings")
+    environment = {**os.environ, "JUPYTER_CONFIG_DIR": hidden, "JUPYTERLAB_SETTINGS_DIR": hidden}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
+    command += ["--IdentityProvider.token=", "--ServerApp.ip=127.0.0.1"]
+    command += [f"--ServerApp.port={port}", f"--ServerApp.root_dir={folder}"]
+    server = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(f"{address}/api"), 90, "JupyterLab does not answer")
+        yield address, folder
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def answers(address):
+    with contextlib.suppress(OSError):
+        urllib.request.urlopen(address, timeout=2).close()
+        return True
+    return False
+
+
+def wait_until(true, seconds, sentence):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return
+        time.sleep(0.1)
+    pytest.fail(sentence)
+
+
+@pytest.fixture
+def open_notebook(lab, browser):
+    address, folder = lab
+    pages = []
+
+    def open_(name, kind, names):
+        notebook = nbformat.read(ROOT / "notebooks" / name, 4)
+        notebook.cells.append(nbformat.v4.new_code_cell(LISTEN.format(kind=kind, names=names)))
+        nbformat.write(notebook, folder / name)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        pages.append(page)
+        # A workspace of its own, so that one test's open files are not another's.
+        page.goto(f"{address}/lab/workspaces/{kind}/tree/{name}?reset")
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+        idle = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
+        page.wait_for_selector(idle, state="attached", timeout=90_000)
+        run_all(page)
+        page.wait_for_selector("pre:has-text('all cells ran')", timeout=120_000)
+        page.wait_for_selector(idle, state="attached", timeout=60_000)
+        return page
+
+    yield open_
+    for page in pages:
+        if pictures := os.environ.get("QKV_PICTURES"):
+            page.screenshot(path=f"{pictures}/jupyterlab-{len(os.listdir(pictures))}.png")
+        page.close()
+
+
+def run_all(page):
+    """Choose Run All Cells; again if the kernel was not there yet and the request got lost."""
+    from playwright.sync_api import TimeoutError
+
+    for _ in range(6):
+        page.click(".lm-MenuBar-itemLabel:text-is('Run')")
+        page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
+        with contextlib.suppress(TimeoutError):
+            started = ".jp-CodeCell .jp-InputPrompt:text-matches('\\\\[(\\\\*|\\\\d+)\\\\]')"
+            page.wait_for_selector(f"{started}, .jp-Dialog", state="attached", timeout=10_000)
+            if not page.locator(".jp-Dialog").count():
+                return
+            page.click(".jp-Dialog button.jp-mod-accept")  # which kernel? the one that is offered
+            page.wait_for_selector(".jp-Dialog", state="detached", timeout=10_000)
+    pytest.fail("Run All Cells does not start")
+
+
+def held(lab):
+    return {
+        name: np.array(value)
+        for name, value in json.loads((lab[1] / "held.json").read_text()).items()
+    }
+
+
+def test_qkv_tracer_in_the_notebook_of_chapter_5(open_notebook, lab):
+    page = open_notebook("05-projections.ipynb", "QKVTracer", ["w_q", "w_k", "w_v", "weights"])
+    before = held(lab)
+    errors = page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
+    assert not errors
+    widget = page.locator(".qkv-live, .jp-OutputArea-output").filter(
+        has=page.locator("[data-matrix=w_q]")
+    )
+    cell = widget.last.locator("[data-matrix=w_q] tbody tr:nth-child(4) td").first
+    cell.scroll_into_view_if_needed()
+    cell.focus()
+    page.keyboard.type("-1.5")
+    page.keyboard.press("Enter")
+    wait_until(lambda: held(lab)["w_q"][3, 0] == -1.5, 30, "the edit does not reach widget.w_q")
+    want = before["w_q"].copy()
+    want[3, 0] = -1.5
+    after = held(lab)
+    np.testing.assert_array_equal(after["w_q"], want)
+    shown = widget.last.locator("[data-matrix=weights] tbody td").evaluate_all(
+        "all => all.map(td => Number(td.dataset.value))"
+    )
+    np.testing.assert_allclose(shown, after["weights"].ravel(), rtol=0, atol=1e-12)
+    ex = qkv.data.running_example()
+    core = QKVTracer(w_q=want, w_k=after["w_k"], w_v=after["w_v"]).weights
+    assert core.shape == (len(ex.tokens_source),) * 2
+    np.testing.assert_allclose(after["weights"], core, rtol=0, atol=1e-12)
+
+
+def test_dot_product_in_the_notebook_of_chapter_2(open_notebook, lab):
+    page = open_notebook("02-dot-products.ipynb", "DotProduct", ["x", "y"])
+    before = held(lab)
+    handle = page.locator(".qkv-handle.qkv-arrow-y").last
+    handle.scroll_into_view_if_needed()
+    handle.focus()
+    page.keyboard.press("ArrowRight")
+    wait_until(lambda: held(lab)["y"][0] > before["y"][0], 30, "the key does not reach widget.y")
+    after = held(lab)
+    np.testing.assert_array_equal(after["x"], before["x"])
+    product = DotProduct(x=after["x"], y=after["y"]).numbers()["dot product"]
+    title = page.locator(".qkv-dot-title b").last.inner_text()
+    assert float(title.replace("\u2212", "-")) == pytest.approx(product, abs=0.005)
