@@ -5,13 +5,14 @@ SHELL := /bin/sh
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: book html test audit notebooks bundle env lint clean help
+.PHONY: book html test audit lighthouse notebooks bundle env lint clean help
 
 help:
 	@echo "make book       build the book and serve it on this machine"
 	@echo "make test       every test (builds the book first)"
 	@echo "make html       build only, into _build/html"
 	@echo "make audit      measure every page in a real browser"
+	@echo "make lighthouse print Lighthouse's scores of three pages"
 	@echo "make notebooks  write notebooks/*.ipynb from the chapters"
 	@echo "make bundle     build the widgets' scripts from js/"
 	@echo "make lint       ruff, mypy, and the types of the scripts"
@@ -24,12 +25,14 @@ book: html
 html: env
 	@$(BIN)/jupyter-book build . -W -n --keep-going
 
-test: html $(STAMPS)/browser
-	@$(BIN)/python -m pytest -q
-	@$(BIN)/node --test js/test/
+test: env $(STAMPS)/browser
+	@$(BIN)/python tools/test_all.py
 
 audit: html $(STAMPS)/browser
 	@$(BIN)/python tools/audit.py
+
+lighthouse: html $(STAMPS)/browser
+	@$(BIN)/python tools/lighthouse.py
 
 notebooks: env
 	@$(BIN)/python tools/export_notebooks.py
