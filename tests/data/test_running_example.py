@@ -1,4 +1,4 @@
-"""The running example keeps its promises: sizes that never coincide, weights that say what the prose says."""
+"""The running example keeps its promises: no two sizes alike, weights that say what we say."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,8 @@ def test_cross_attention_finds_the_translated_word():
         ex.X_target, ex.memory, ex.W_Q_cross[0], ex.W_K_memory[0], ex.W_V_memory[0]
     )
     _, weights = qkv.scaled_dot_product_attention(q, k, v)
-    best = {t: ex.tokens_source[j] for t, j in zip(ex.tokens_target, weights.argmax(-1), strict=True)}
+    found = zip(ex.tokens_target, weights.argmax(-1), strict=True)
+    best = {token: ex.tokens_source[j] for token, j in found}
     assert best == {"<s>": ".", "sie": "she", "hat": "ate", "einen": "an", "Apfel": "apple",
                     "gegessen": "ate", ".": "."}  # fmt: skip
 

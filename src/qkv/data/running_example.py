@@ -34,7 +34,7 @@ _ROWS = {
     "gegessen": (0,  0,    1,     0,    0,   0,     0,     1),
 }  # fmt: skip
 
-# One row a column of X, four columns a head. Read a row as: "a token with this property asks for …".
+# One row a column of X, four columns a head. Read a row as: "a token with this asks for …".
 _W_Q = (
     ((0, 2, 0, 0), (0, 2, 0, 0), (2, 0, 0, 0), (4, 0, 0, 0),
      (0, 0, 0, 0), (0, 2, 0, 0), (0, 2, 0, 0), (2, 0, 0, 0)),
