@@ -352,7 +352,8 @@ class Auditor:
         figures = page.locator("figure[data-qkv-widget]")
         for index in range(await figures.count()):
             figure = figures.nth(index)
-            box = await figure.locator(".qkv-poster svg, .qkv-poster table").first.bounding_box()
+            still = figure.locator(".qkv-poster svg, .qkv-poster table")
+            box = await still.first.bounding_box() if await still.count() else None
             numbers = await figure.locator(".qkv-poster td").count()
             if not box or box["height"] < 40 or not numbers:
                 report.add("widgets", [f"figure {index} shows no picture or no numbers"])
