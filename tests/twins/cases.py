@@ -145,6 +145,7 @@ CASES = {
     "learned_positions": [(floats(11, 5), 3, 4)],
     "rotary_positions": [(floats(2, 3, 6),), (floats(3, 6), 5, 100.0)],
     "rotary_positions_halves": [(floats(2, 3, 6),), (floats(3, 6), 5, 100.0)],
+    "rotary_attention": [(floats(2, 3, 6), floats(2, 5, 6), floats(2, 5, 7), EMPTY_ROW)],
     "relu": [(floats(3, 5),)],
     "gelu": [(3.0 * floats(3, 5),)],
     "layer_norm": [(X, norm())],

@@ -53,7 +53,9 @@ def test_every_twin_has_a_case():
 def test_arguments_are_cores(name):
     twin, original = (inspect.signature(f).parameters for f in twin_and_original(name))
     assert [(p.name, p.default) for p in twin.values()] == [
-        (p.name, p.default) for p in original.values()
+        (p.name, p.default)
+        for p in original.values()
+        if p.name != "out"  # numpy's way to save memory; autograd needs what it would overwrite
     ]
 
 

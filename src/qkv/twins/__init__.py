@@ -53,6 +53,7 @@ from qkv.twins.multi_head import (
 )
 from qkv.twins.positions import (
     learned_positions,
+    rotary_attention,
     rotary_positions,
     rotary_positions_halves,
     sinusoidal_positions,
@@ -137,6 +138,7 @@ __all__ = [
     "relu",
     "repeat_kv_heads",
     "rms_norm",
+    "rotary_attention",
     "rotary_positions",
     "rotary_positions_halves",
     "scaled_dot_product_attention",

@@ -1,11 +1,12 @@
 """Positions: attention does not know the order of its rows, so the rows must carry it."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from qkv.core.inputs import as_size
 from qkv.twins.inputs import check_pairs, check_rows_last
+from qkv.twins.scaled_dot_product import scaled_dot_product_attention
 
 
 def sinusoidal_positions(n: int, d_model: int, offset: int = 0) -> Float[Tensor, "{n} {d_model}"]:
@@ -204,6 +205,55 @@ def rotary_positions_halves(
     cos, sin = _hands(x, offset, base)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+def rotary_attention(
+    q: Float[Tensor, "*batch n_q d_k"],
+    k: Float[Tensor, "*batch n_k d_k"],
+    v: Float[Tensor, "*batch n_k d_v"],
+    mask: Bool[Tensor, " ..."] | None = None,
+) -> tuple[Float[Tensor, "*batch n_q d_v"], Float[Tensor, "*batch n_q n_k"]]:
+    r"""Compute attention with queries and keys turned by their positions, and values as they are.
+
+    .. math:: \operatorname{softmax}\!\left(\frac{(R_t q_t) \cdot (R_j k_j)}{\sqrt{d_k}}\right) V,
+        \qquad (R_t q_t) \cdot (R_j k_j) = q_t \cdot (R_{j-t} k_j)
+
+    Parameters
+    ----------
+    q : tensor, shape (..., n_q, d_k)
+        Queries at positions 0, 1, 2 and so on; d_k is even.
+    k : tensor, shape (..., n_k, d_k)
+        Keys at positions 0, 1, 2 and so on.
+    v : tensor, shape (..., n_k, d_v)
+        Values, one for each key.
+    mask : bool tensor, broadcastable to (..., n_q, n_k), optional
+        True where the query may look.
+
+    Returns
+    -------
+    output : tensor, shape (..., n_q, d_v)
+    weights : tensor, shape (..., n_q, n_k)
+
+    See Also
+    --------
+    qkv.rotary_attention : the same in numpy.
+
+    References
+    ----------
+    Su et al., "RoFormer: enhanced transformer with rotary position embedding" (2021), section
+    3.2.2, equation 16.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from qkv import twins
+    >>> q = k = torch.tensor([[9.0, 0.0], [9.0, 0.0]])
+    >>> _, weights = twins.rotary_attention(q, k, v=torch.tensor([[1.0], [2.0]]))
+    >>> print(weights.numpy().round(3))
+    [[1. 0.]
+     [0. 1.]]
+    """
+    return scaled_dot_product_attention(rotary_positions(q), rotary_positions(k), v, mask)
 
 
 def _hands(x: Tensor, offset: int, base: float) -> tuple[Tensor, Tensor]:
