@@ -435,6 +435,69 @@ def leak_entry(weights_of, s):
 
 
 # (function, rung, words of the question)
+# --- why_three -----------------------------------------------------------------------------------
+
+
+def bend_right(M):
+    return np.linalg.eigvalsh((M + M.T) / 2).min()
+
+
+def bend_sampled(M):
+    d = np.random.default_rng(0).normal(size=(50, len(M)))
+    return min(x @ M @ x / (x @ x) for x in d)
+
+
+def shared(X, W, W_V, scale=None, hidden=None):
+    u = X @ W
+    s = u @ u.T / np.sqrt(scale or W.shape[1])
+    s[np.eye(len(X), dtype=bool) if hidden is None else hidden] = -np.inf
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True) @ X @ W_V
+
+
+def shared_as_printed(X, W, W_V):
+    u = X @ W
+    e = np.exp(u @ u.T / np.sqrt(X.shape[1]))
+    weights = e / e.sum(axis=1, keepdims=True)
+    np.fill_diagonal(weights, 0)
+    return weights @ X @ W_V
+
+
+def shared_late(X, W, W_V):
+    u = X @ W
+    e = np.exp(u @ u.T / np.sqrt(W.shape[1]))
+    weights = e / e.sum(axis=1, keepdims=True)
+    np.fill_diagonal(weights, 0)
+    return weights @ X @ W_V
+
+
+def shared_zero(X, W, W_V):
+    u = X @ W
+    s = u @ u.T / np.sqrt(W.shape[1])
+    np.fill_diagonal(s, 0)
+    e = np.exp(s)
+    return e / e.sum(axis=1, keepdims=True) @ X @ W_V
+
+
+def shared_columns(X, W, W_V):
+    u = X @ W
+    s = u @ u.T / np.sqrt(W.shape[1])
+    np.fill_diagonal(s, -np.inf)
+    e = np.exp(s - s.max(axis=0))
+    return e / e.sum(axis=0) @ X @ W_V
+
+
+def shared_right(X, W, W_V):
+    u = X @ W
+    e = np.exp(u @ u.T / W.shape[1] ** 0.5)
+    np.fill_diagonal(e, 0)
+    return e / e.sum(axis=1, keepdims=True) @ (X @ W_V)
+
+
+def share_right(S):
+    return np.square(S / 2 - S.T / 2).sum() / np.square(S).sum()
+
+
 WRONG = {
     "dot_product.loop": [
         (loop_adds_entries, "one entry each", "added the two entries"),
@@ -638,9 +701,71 @@ WRONG = {
         (leak_constant, "a constant is taken off", "can such a layer not feel"),
         (leak_in_place, "inputs untouched", "writes into its argument"),
     ],
+    "why_three.smallest_bend": [
+        (lambda M: np.linalg.eigvalsh(M + M.T).min(), "two columns", "twice too large"),
+        (lambda M: np.linalg.eigvalsh(M).min(), "two columns", "reads one triangle"),
+        (lambda M: max(np.linalg.eigvalsh((M + M.T) / 2)), "two columns", "the largest value"),
+        (
+            lambda M: min(np.linalg.eigvalsh((M + M.T) / 2), key=abs) ** 2**0.5,
+            "two columns",
+            "smallest that d M d' takes",
+        ),
+        (
+            lambda M: min(abs(np.linalg.eigvalsh((M + M.T) / 2))),
+            "two columns",
+            "You took sizes",
+        ),
+        (lambda M: min(np.linalg.eigvals(M).real), "two columns", "may be complex"),
+        (lambda M: np.linalg.svd(M)[1][-1], "two columns", "never negative"),
+        (lambda M: min(M.diagonal()), "two columns", "along the axes"),
+        (bend_sampled, "two columns", "smallest that d M d' takes"),
+        (lambda M: bend_right(M[:2, :2]), "any width", "counts on two columns"),
+        (
+            lambda M: bend_right(np.linalg.inv(np.linalg.inv(M))) if len(M) != 7 else 0.0,
+            "made of W_Q and W_K",
+            "ask for its inverse",
+        ),
+    ],
+    "why_three.repair": [
+        (shared_as_printed, "two tokens", "Whose value must it return"),
+        (
+            lambda X, W, W_V: shared(X, W, W_V, hidden=np.zeros((len(X),) * 2, dtype=bool)),
+            "two tokens",
+            "still sees itself",
+        ),
+        (shared_late, "two tokens", "no longer sum to 1"),
+        (shared_zero, "two tokens", "A score of 0 still gets weight"),
+        (lambda X, W, W_V: X @ W_V, "two tokens", "its own value"),
+        (lambda X, W, W_V: shared(X, W, np.eye(len(W))), "two tokens", "means of X"),
+        (lambda X, W, W_V: shared(X, W, W_V, scale=X.shape[1]), "six tokens", "X's width"),
+        (lambda X, W, W_V: shared(X, W, W_V, scale=1), "six tokens", "not divided"),
+        (lambda X, W, W_V: X[::-1] @ W_V, "six tokens", "Five others"),
+        (shared_columns, "six tokens", "Your columns sum to 1"),
+        (lambda X, W, W_V: X.sum(0) @ W_V - X @ W_V, "six tokens", "Five others"),
+    ],
+    "why_three.asymmetry": [
+        (lambda S: ((S - S.T) ** 2).sum() / (S**2).sum(), "two tokens", "four times too large"),
+        (lambda S: share_right(S) ** 0.5, "two tokens", "root of the share"),
+        (lambda S: (S - S.T).sum() / S.sum(), "two tokens", "cancel each other"),
+        (lambda S: 1 - share_right(S), "two tokens", "symmetric share"),
+        (
+            lambda S: ((S - S.T) ** 2).sum() / ((S + S.T) ** 2).sum(),
+            "two tokens",
+            "divide by the symmetric part",
+        ),
+        (lambda S: abs(S - S.T).max(), "two tokens", "makes it a share"),
+        (lambda S: share_right(S[:2, :2]), "more tokens", "every pair count"),
+        (lambda S: max(share_right(S), 1e-7), "a tied head", "expose it"),
+    ],
 }
 
 RIGHT = {
+    "why_three.smallest_bend": [bend_right, lambda M: float(bend_right(M.T))],
+    "why_three.repair": [shared, shared_right],
+    "why_three.asymmetry": [
+        share_right,
+        lambda S: float((S * (S - S.T)).sum() / 2 / (S * S).sum()),
+    ],
     "softmax.stable": [
         stable_right,
         lambda s: stable_right(s).astype(np.float32),

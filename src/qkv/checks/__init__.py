@@ -4,7 +4,7 @@
 The book's pages and notebooks are made from the same exercises: see ``get`` and ``ids``.
 """
 
-from qkv.checks import dot_product, projections, softmax
+from qkv.checks import dot_product, projections, softmax, why_three
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
 from qkv.checks.exercise import (
     Case,
@@ -43,4 +43,5 @@ __all__ = [
     "register",
     "softmax",
     "solution",
+    "why_three",
 ]

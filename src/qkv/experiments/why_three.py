@@ -435,10 +435,10 @@ def sweep(seeds: tuple[int, ...]) -> list[Config]:
         for d_k in (2, 3, 4)
     ]
     streams = [name for name in VALUES if name.startswith("stream")]
-    for task in ("copy", "next"):
-        cells += [Config(seeds, task, values=values) for values in streams]
-        cells += [Config(seeds, task, values="stream", d_v=2)]
-        cells += [Config(seeds, task, "uniform", "stream")]
+    for task in ("copy", "next"):  # a read-out that is tied to the embedding wants small rows
+        cells += [Config(seeds, task, values=values, spread=0.15) for values in streams]
+        cells += [Config(seeds, task, values="stream", d_v=2, spread=0.15)]
+        cells += [Config(seeds, task, "uniform", "stream", spread=0.15)]
     cells += [Config(seeds, "recall", d_k=d_k) for d_k in (3, 4, 16)]
     cells += [Config(seeds, "recall", values="K = V", d_k=d_k) for d_k in (4, 5, 6, 8, 16)]
     cells += [Config(seeds, "recall", scores) for scores in ("tied", "none", "uniform")]

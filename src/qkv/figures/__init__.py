@@ -3,11 +3,14 @@
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.projections import Block, projection_flow
 from qkv.figures.softmax import seeds, weight_curves
+from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
     "Block",
+    "Outcome",
     "heat_map",
     "lengths",
+    "outcomes",
     "projection_flow",
     "seeds",
     "vectors_in_plane",
