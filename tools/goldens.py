@@ -17,6 +17,7 @@ import numpy as np
 
 from qkv import core
 from qkv.data import running_example
+from qkv.widgets.why_three import difference_eigenvalues
 
 FOLDER = Path(__file__).resolve().parents[1] / "js" / "test" / "golden"
 GOLDENS: dict[str, Callable[[], list[dict[str, Any]]]] = {}
@@ -110,6 +111,30 @@ def softmax_bench() -> list[dict[str, Any]]:
             given = {"scores": scores, "temperature": temperature, "times": times}
             cases.append({**given, "weights": both[1], "moved": moved})
     return cases
+
+
+@golden
+def why_three() -> list[dict[str, Any]]:
+    """Tables of scores, tied and not: eigenvalues on differences, asymmetry, margins, weights."""
+    rng = np.random.default_rng(8)
+    u = rng.normal(size=(5, 3))
+    A = rng.normal(size=(7, 7))
+    tables = [u @ u.T, A, A + A.T, np.array([[1.0, 2.0], [2.0, 5.0]]), np.diag([1.0, 2.0, 3.0])]
+    tables += [30 * rng.normal(size=(12, 12)), np.ones((3, 3)), np.zeros((4, 4))]
+
+    def case(S: np.ndarray, i: int, j: int) -> dict[str, Any]:
+        total = float((S**2).sum())
+        return {
+            "scores": S,
+            "eigenvalues": np.round(difference_eigenvalues(S), 13) + 0.0,
+            "asymmetry": float((((S - S.T) / 2) ** 2).sum()) / total if total else 0.0,
+            "pair": [i, j],
+            "margins": [S[i, j] - S[i, i], S[j, i] - S[j, j]],
+            "weights": core.softmax(S),
+            "masked": core.softmax(np.where(np.eye(len(S), dtype=bool), -np.inf, S)),
+        }
+
+    return [case(S, 0, len(S) - 1) for S in tables]
 
 
 def plain(value: Any) -> Any:

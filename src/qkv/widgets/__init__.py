@@ -11,8 +11,9 @@ _MODULES = {
     "DotProduct": "dot_product",
     "QKVTracer": "qkv_tracer",
     "SoftmaxBench": "softmax_bench",
+    "WhyThree": "why_three",
 }
-__all__ = ["BookWidget", "DotProduct", "QKVTracer", "SoftmaxBench"]
+__all__ = ["BookWidget", "DotProduct", "QKVTracer", "SoftmaxBench", "WhyThree"]
 
 
 def __getattr__(name: str) -> Any:
