@@ -84,7 +84,7 @@ def load_result(name: str) -> Result:
     --------
     >>> from qkv.experiments import load_result
     >>> result = load_result("why_three")
-    >>> len(result.column("accuracy", task="clock3", scores="separate"))
+    >>> len(result.column("accuracy", task="clock3", scores="tied", values="W_V"))
     10
     """
     path = Path(str(files("qkv.experiments").joinpath("results", f"{name}.json")))
