@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 from playwright.async_api import Locator, Page
 
-from qkv.widgets import DotProduct, QKVTracer, SoftmaxBench
+from qkv.widgets import DotProduct, QKVTracer, SoftmaxBench, WhyThree
 
 Test = Callable[[Page, Locator], Awaitable[str]]
 _FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -127,8 +127,39 @@ async def softmax_bench(page: Page, figure: Locator) -> str:
     return ""
 
 
+async def why_three(page: Page, figure: Locator) -> str:
+    """Choose other scores, then another task, then walk to another pair."""
+    if problem := await _live(figure):
+        return problem
+    names = ["task", "scores", "settings"]
+    start = await _traits(figure, names)
+    for select in (figure.locator("select").nth(1), figure.locator("select").nth(0)):
+        await select.focus()
+        await page.keyboard.press("ArrowDown")
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return "ArrowDown changes nothing"
+        start = now
+        widget = WhyThree(**now)
+        cells = await figure.locator(".qkv-why tbody td").all_inner_texts()
+        if _differ(cells, 100 * widget.learned_weights(), 0):
+            return f"{widget.task}, {widget.scores}: the weights are not what core computes"
+    await figure.locator(".qkv-why td[tabindex='0']").focus()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowRight")
+    S = np.array(widget.setting()["table"])
+    lines = await figure.locator(".qkv-why-pair p").all_inner_texts()
+    i, j = 1, 2
+    want = [S[i, j] - S[i, i], S[j, i] - S[j, j]]
+    if _differ([line.split("= ")[-1] for line in lines[1:3]], np.array(want), 2):
+        return f"the margins are {lines[1:3]}, they should be {want}"
+    return ""
+
+
 WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
     "qkv-tracer": qkv_tracer,
     "softmax-bench": softmax_bench,
+    "why-three": why_three,
 }

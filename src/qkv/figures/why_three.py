@@ -43,6 +43,7 @@ def outcomes(bars: Sequence[Outcome], baseline: float, xlabel: str = "right answ
     'Figure'
     """
     fig, ax = figure(PHONE_INCHES, 0.34 * len(bars) + 0.75)
+    fig.subplots_adjust(left=0.37, right=0.9)
     for i, bar in enumerate(bars):
         seeds = 100 * np.asarray(bar.accuracy, dtype=float)
         ax.barh(i, seeds.mean(), height=0.62, color=COLOURS["w"], alpha=0.28, lw=0)
