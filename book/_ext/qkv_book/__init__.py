@@ -5,6 +5,7 @@ One module, one job:
 ==============  ===============================================================
 address         where the book and its repository live, if anybody said so
 alt_text        refuses images without a real description
+api             the library's pages, written from the docstrings
 assets          the one stylesheet, the fonts it needs, the scripts
 execution       runs cells against the sources of this checkout; each state has its own cache
 macros          the table of maths macros, shared with the notebook exporter
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-MODULES = ("execution", "maths", "alt_text", "pages", "assets", "site", "strict", "exercises")
+MODULES = ("execution", "maths", "alt_text", "pages", "assets", "site", "strict", "exercises", "api")
 
 
 def setup(app: Sphinx) -> dict[str, object]:
