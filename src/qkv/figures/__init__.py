@@ -1,6 +1,7 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.masks import masked_map
 from qkv.figures.projections import Block, projection_flow
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.why_three import Outcome, outcomes
@@ -10,6 +11,7 @@ __all__ = [
     "Outcome",
     "heat_map",
     "lengths",
+    "masked_map",
     "outcomes",
     "projection_flow",
     "seeds",
