@@ -67,7 +67,13 @@ class _Kernel(AsyncKernelManager):
         return KernelSpec(argv=argv, display_name="Python 3", language="python")
 
 
-_PEAK = "print(__import__('resource').getrusage(__import__('resource').RUSAGE_SELF).ru_maxrss)"
+# Linux's own count begins anew with each program; ru_maxrss begins with the parent's peak.
+_PEAK = """
+try:
+    print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+except OSError:
+    print(__import__("resource").getrusage(__import__("resource").RUSAGE_SELF).ru_maxrss)
+"""
 
 
 def run(notebook: nbformat.NotebookNode, python: str, folder: Path, torch: bool = True) -> Run:
@@ -92,6 +98,11 @@ def run(notebook: nbformat.NotebookNode, python: str, folder: Path, torch: bool 
     return Run(notebook, seconds, peak, skipped, error)
 
 
+# The engine of qkv.experiments needs no torch; the experiments do.
+_EXPERIMENTS = (ROOT / "src" / "qkv" / "experiments").glob("[!_]*.py")
+NEED_TORCH = {"torch", "twins", *(p.stem for p in _EXPERIMENTS if "import torch" in p.read_text())}
+
+
 def leave_out_torch(notebook: nbformat.NotebookNode) -> int:
     """Empty the cells that need torch; return how many."""
     lost = {"torch"}
@@ -110,10 +121,10 @@ def leave_out_torch(notebook: nbformat.NotebookNode) -> int:
         if "set-up" in cell.metadata.get("tags", []):
             cell.source = cell.source.replace(', "torch"', "")
         elif imports and len(imports) == len(tree.body):
-            kept = [node for node in imports if not _modules(node) & {"torch", "twins"}]
+            kept = [node for node in imports if not _modules(node) & NEED_TORCH]
             lost |= _defined(tree) - _defined(ast.Module(kept, []))
             cell.source = ast.unparse(ast.Module(kept, []))
-        elif (names | imported) & (lost | {"twins"}):
+        elif (names | imported) & (lost | NEED_TORCH):
             lost |= _defined(tree)
             cell.source = ""
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "left-out"]

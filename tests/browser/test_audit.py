@@ -3,6 +3,7 @@
 import asyncio
 import random
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,8 @@ def reports(tmp_path_factory):
             GOOD.format(**{"head": "", "body": ""} | parts), "utf8"
         )
     said = []
-    found = asyncio.run(audit.audit(folder, [], said.append))
+    with ThreadPoolExecutor() as thread:  # the main thread has playwright's loop in a whole run
+        found = thread.submit(asyncio.run, audit.audit(folder, [], said.append)).result()
     assert "page" in said[0]
     return {report.page: report for report in found}
 

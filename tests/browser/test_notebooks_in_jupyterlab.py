@@ -37,17 +37,6 @@ print("all cells " + "ran")
 
 
 @pytest.fixture(scope="module")
-def browser():
-    from browser import FLAGS, chromium
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """Start one JupyterLab with no settings of its own; yield its address and its folder."""
     folder = tmp_path_factory.mktemp("lab")
@@ -92,7 +81,7 @@ def wait_until(true, seconds, sentence):
 
 
 @pytest.fixture
-def open_notebook(lab, browser):
+def open_notebook(lab, chromium):
     address, folder = lab
     pages = []
 
@@ -100,7 +89,7 @@ def open_notebook(lab, browser):
         notebook = nbformat.read(ROOT / "notebooks" / name, 4)
         notebook.cells.append(nbformat.v4.new_code_cell(LISTEN.format(kind=kind, names=names)))
         nbformat.write(notebook, folder / name)
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page = chromium.new_page(viewport={"width": 1400, "height": 1000})
         pages.append(page)
         # A workspace of its own, so that one test's open files are not another's.
         page.goto(f"{address}/lab/workspaces/{kind}/tree/{name}?reset")

@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from qkv.checks import ids
-from tests.widgets.conftest import axe_violations, chromium, open_page
-
-__all__ = ["axe_violations", "chromium", "open_page"]
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = """

@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-MODULES = ("execution", "maths", "alt_text", "pages", "assets", "site", "strict", "exercises", "api")
+MODULES = (
+    "execution", "maths", "alt_text", "pages", "assets", "site", "strict", "exercises", "api",
+)  # fmt: skip
 
 
 def setup(app: Sphinx) -> dict[str, object]:

@@ -77,7 +77,7 @@ def katex_characters(pages: list[str]) -> set[str]:
     found: set[str] = set()
     for page in pages:
         for piece in re.findall(
-            r'<span class="katex-html".*?(?=<span class="katex-mathml"|</p>|$)', page, re.S
+            r'<span class="katex-html\b.*?(?=<span class="katex-mathml"|</p>|$)', page, re.S
         ):
             found.update(re.sub(r"<[^>]*>", "", piece))
     return found | set("0123456789")

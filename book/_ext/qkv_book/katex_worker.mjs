@@ -51,6 +51,26 @@ function compactScripts(html) {
   return html;
 }
 
+/** A coloured letter is one element: the class of \\htmlClass joins that of the letter it encloses alone. */
+const mergeEnclosing = (html) =>
+  html.replace(
+    /<span class="enclosing ([\w-]+)"><span class="(mord [\w ]+)"((?: style="[^"]*")?)>([^<]*)<\/span><\/span>/g,
+    '<span class="enclosing $1 $2"$3>$4</span>',
+  );
+
+/**
+ * Most formulas in a sentence are one unbroken piece: its box and the box around all pieces are then one
+ * element, and no strut is needed where the text's own line is as high.
+ */
+function compactInline(html) {
+  const open = '<span class="katex-html" aria-hidden="true"><span class="base">';
+  if (html.split('<span class="base">').length !== 2 || !html.includes(open)) return html;
+  return html
+    .replace(open, '<span class="katex-html base" aria-hidden="true">')
+    .replace(/<span class="strut" style="height:0?\.[0-8]\d*em;(?:vertical-align:-0?\.[01]\d*em;)?"><\/span>/, "")
+    .replace(/<\/span><\/span><\/span>$/, "</span></span>");
+}
+
 /** MathML without the copy of its TeX source that KaTeX adds for machines. */
 const plainMathml = (html) =>
   html.replace(/<semantics>(.*?)<annotation\b[^>]*>.*?<\/annotation><\/semantics>/gs, "$1");
@@ -60,7 +80,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   let answer;
   try {
     answer = {
-      html: plainMathml(compactScripts(katex.renderToString(tex, {
+      html: (display ? String : compactInline)(plainMathml(mergeEnclosing(compactScripts(katex.renderToString(tex, {
         displayMode: display,
         output: "htmlAndMathml",
         throwOnError: true,
@@ -68,7 +88,7 @@ for await (const line of createInterface({ input: process.stdin })) {
         strict: (code) => (code === "htmlExtension" ? "ignore" : "error"),
         trust: ({ command }) => command === "\\htmlClass",
         macros: { ...macros },
-      }))),
+      }))))),
     };
   } catch (error) {
     answer = { error: error.message };

@@ -1,31 +1,26 @@
-"""One Chromium for the widgets' browser tests."""
+"""One Chromium for all browser tests: two of playwright's cannot live in one process."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator:
-    """Yield a running Chromium: the system's, or the one that playwright installed."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    system = Path("/usr/bin/chromium")
-    with playwright.sync_playwright() as running:
-        path = str(system) if system.exists() else None
-        browser = running.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
+    """Yield a running Chromium, the one that tools/browser.py finds."""
+    import browser
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=browser.chromium(), args=browser.FLAGS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture
