@@ -498,6 +498,196 @@ def share_right(S):
     return np.square(S / 2 - S.T / 2).sum() / np.square(S).sum()
 
 
+# --- masks ---------------------------------------------------------------------------------------
+
+
+def hidden(s, mask, hide=-np.inf):
+    return np.where(mask, s, hide)
+
+
+def triangle(s, k):
+    return np.tri(*s.shape[-2:], k, dtype=bool)
+
+
+def future_right(s, offset):
+    out = s.copy()
+    for t in range(s.shape[-2]):
+        out[..., t, t + offset + 1 :] = -np.inf
+    return out
+
+
+def future_square(s, offset):
+    n = s.shape[-1]
+    return s + np.where(np.triu(np.ones((n, n)), 1 + offset) == 1, -np.inf, 0)
+
+
+def future_first_axes(s, offset):
+    n_q, n_k = s.shape[0], s.shape[1]
+    return hidden(s, np.tri(n_q, n_k, offset, dtype=bool))
+
+
+def future_in_place(s, offset):
+    s[~triangle(s, offset)] = -np.inf
+    return s
+
+
+def pads_right(s, lengths):
+    out = s.copy()
+    for b, n in enumerate(lengths):
+        out[b, :, n:] = -np.inf
+    return out
+
+
+def pads_rows(s, lengths):
+    out = s.copy()
+    for b, n in enumerate(lengths):
+        out[b, n:, :] = -np.inf
+    return out
+
+
+def pads_rows_too(s, lengths):
+    return np.maximum(pads_rows(pads_right(s, lengths), lengths), -np.inf)
+
+
+def pads_in_place(s, lengths):
+    for b, n in enumerate(lengths):
+        s[b, :, n:] = -np.inf
+    return s
+
+
+def pads_negative_slice(s, lengths):
+    out = s.copy()
+    for b, n in enumerate(lengths):
+        out[b, :, max(n, 1) :] = -np.inf
+    return out
+
+
+def share(s):
+    powers = np.exp(s - s.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def weights_late(s, mask):
+    return share(s) * mask
+
+
+def weights_again(s, mask):
+    late = share(s) * mask
+    return late / late.sum(axis=-1, keepdims=True)
+
+
+def weights_other_maximum(s, mask):
+    powers = np.where(mask, np.exp(s - s.max(axis=-1, keepdims=True)), 0)
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def weights_by_rows(s, mask):
+    out = np.zeros_like(s)
+    for t in range(len(s)):
+        out[t, mask[t]] = share(s[t, mask[t]])
+    return out
+
+
+def weights_epsilon(s, mask):
+    late = share(s) * mask
+    return late / (late.sum(axis=-1, keepdims=True) + 1e-9)
+
+
+def weights_rest(s, mask):
+    late = share(s) * mask
+    return late + mask * (1 - late.sum(-1, keepdims=True)) / mask.sum(-1, keepdims=True)
+
+
+def safe_right(s, mask):
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(share(hidden(s, mask)))
+
+
+def safe_low(s, mask):
+    powers = np.exp(s) * mask
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+def safe_unmasked(s, mask):
+    return share(s + np.where(mask.any(-1, keepdims=True) & ~mask, -np.inf, 0.0))
+
+
+def safe_itself(s, mask):
+    lonely = ~mask.any(axis=-1, keepdims=True) & np.eye(*s.shape[-2:], dtype=bool)
+    return share(hidden(s, mask | lonely))
+
+
+def safe_all(s, mask):
+    return share(hidden(s, mask)) if mask.any(-1).all() else np.zeros(s.shape)
+
+
+def safe_axis_one(s, mask):
+    visible = hidden(s, mask)
+    largest = visible.max(axis=1, keepdims=True)
+    powers = np.exp(visible - np.where(np.isfinite(largest), largest, 0))
+    total = powers.sum(axis=1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+def moved_rows(layer, X, j, least=1e-9):
+    other = X.copy()
+    other[j] += np.array([0.5, 1.0, 2.0])
+    return np.flatnonzero(np.abs(layer(other) - layer(X)).max(axis=1) > least)
+
+
+def reach_right(layer, X):
+    return max(j - t for j in range(len(X)) for t in [*moved_rows(layer, X, j), j] if t <= j)
+
+
+def reach_backwards(layer, X):
+    return max(max(0, j - moved_rows(layer, X, j).min(initial=j)) for j in range(len(X))[::-1])
+
+
+def reach_both(layer, X):
+    return max(abs(j - t) for j in range(len(X)) for t in moved_rows(layer, X, j))
+
+
+def reach_last(layer, X):
+    n = len(X)
+    return n - 1 - moved_rows(layer, X, n - 1).min(initial=n - 1)
+
+
+def reach_first(layer, X):
+    return 0
+
+
+def reach_yes(layer, X):
+    return float(reach_right(layer, X) > 0)
+
+
+def reach_next(layer, X):
+    return float(any(j - 1 in moved_rows(layer, X, j) for j in range(1, len(X))))
+
+
+def reach_rough(layer, X):
+    return max(j - t for j in range(len(X)) for t in [*moved_rows(layer, X, j, 1e-2), j] if t <= j)
+
+
+def reach_rows(layer, X):
+    return max(len(moved_rows(layer, X, j)) for j in range(len(X)))
+
+
+def reach_one_more(layer, X):
+    return reach_right(layer, X) + 1
+
+
+def reach_in_place(layer, X):
+    before = layer(X)
+    reach = 0
+    for j in range(len(X)):
+        X[j] += 1.0
+        moved = np.flatnonzero(np.abs(layer(X) - before).max(axis=1) > 1e-9)
+        before = layer(X)
+        reach = max(reach, j - moved.min(initial=j))
+    return reach
+
+
 WRONG = {
     "dot_product.loop": [
         (loop_adds_entries, "one entry each", "added the two entries"),
@@ -628,6 +818,109 @@ WRONG = {
         (rows_plus_mean, "one token lost", "spoiled every row"),
         (lambda X, W: np.array([np.nan_to_num(x) @ W for x in X]), "one token lost", "mend it"),
         (rows_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "masks.causal": [
+        (lambda s, o: hidden(s, triangle(s, -1)), "no offset", "May a token look at itself"),
+        (lambda s, o: hidden(s, triangle(s, 1)), "no offset", "one key too many"),
+        (lambda s, o: hidden(s, ~triangle(s, -1)), "no offset", "Which side of the diagonal"),
+        (lambda s, o: hidden(s, ~triangle(s, 0)), "no offset", "kept what was forbidden"),
+        (lambda s, o: np.tril(s), "no offset", "e to the power 0"),
+        (lambda s, o: hidden(s, triangle(s, 0), -1e9), "no offset", "empty one"),
+        (lambda s, o: np.tri(len(s)), "no offset", "returned the mask"),
+        (lambda s, o: hidden(0 * s, triangle(s, 0)), "no offset", "what you would add"),
+        (lambda s, o: triangle(s, 0), "no offset", "numbers are asked for"),
+        (future_square, "behind a cache", "Which line needs a square"),
+        (lambda s, o: hidden(s, triangle(s, 0)), "behind a cache", "upper left corner"),
+        (lambda s, o: hidden(s, triangle(s, -o)), "behind a cache", "to the wrong side"),
+        (
+            lambda s, o: hidden(s, triangle(s, max(o - 1, 0))),
+            "behind a cache",
+            "does not see itself any more",
+        ),
+        (lambda s, o: s if o else hidden(s, triangle(s, 0)), "behind a cache", "hid nothing"),
+        (
+            lambda s, o: hidden(s, triangle(s, s.shape[-1] - s.shape[-2])),
+            "keys to spare",
+            "aligned the triangle with the last key",
+        ),
+        (future_first_axes, "a batch in front", "counts axes from the front"),
+        (
+            lambda s, o: future_in_place(s, o) if s.ndim == 2 else future_right(s, o),
+            "inputs untouched",
+            "writes into its argument",
+        ),
+    ],
+    "masks.padding": [
+        (
+            lambda s, n: hidden(s, np.isneginf(pads_right(s, n))),
+            "one sentence",
+            "What does True mean",
+        ),
+        (lambda s, n: pads_right(s, [m + 1 for m in n]), "one sentence", "first pad is still"),
+        (lambda s, n: pads_right(s, [m - 1 for m in n]), "one sentence", "last real word"),
+        (pads_rows, "one sentence", "You hid rows"),
+        (pads_rows_too, "one sentence", "Who reads the rows of pads"),
+        (lambda s, n: pads_right(s[..., ::-1], n)[..., ::-1], "one sentence", "Which end"),
+        (lambda s, n: np.where(pads_right(s, n) == -np.inf, 0, s), "one sentence", "power 0"),
+        (lambda s, n: s[..., : n[0]], "one sentence", "cut the pads off"),
+        (lambda s, n: pads_right(s, [n[0]] * len(n)), "three sentences", "length of the first"),
+        (lambda s, n: pads_right(s, [max(n)] * len(n)), "three sentences", "of the longest"),
+        (
+            lambda s, n: hidden(s, np.arange(s.shape[-1]) < np.asarray(n)[:, None]),
+            "three sentences",
+            "lines up the last axes",
+        ),
+        (pads_negative_slice, "an empty sentence", "kept one key"),
+        (pads_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "masks.after_softmax": [
+        (weights_late, "ordinary scores", "sum to less than 1"),
+        (lambda s, m: share(s), "ordinary scores", "What became of the mask"),
+        (lambda s, m: share(hidden(s, ~m)), "ordinary scores", "What does True mean"),
+        (lambda s, m: share(s * m), "ordinary scores", "Which score gets nothing"),
+        (
+            lambda s, m: weights_late(s, m) / weights_late(s, m).sum(),
+            "ordinary scores",
+            "All your rows together",
+        ),
+        (lambda s, m: m / m.sum(-1, keepdims=True), "ordinary scores", "same weight"),
+        (weights_rest, "ordinary scores", "Which ratio should"),
+        (weights_again, "a loud hidden key", "you divide 0 by 0"),
+        (weights_other_maximum, "a loud hidden key", "divide 0 by 0"),
+        (weights_epsilon, "a loud hidden key", "Does a small constant"),
+        (lambda s, m: np.nan_to_num(weights_again(s, m)), "a loud hidden key", "Does a small"),
+        (lambda s, m: share(hidden(s, m, -1e9)), "very low scores", "lies below every other"),
+    ],
+    "masks.empty_row": [
+        (lambda s, m: share(s), "every row has a key", "What became of the mask"),
+        (lambda s, m: share(hidden(s, ~m)), "every row has a key", "What does True mean"),
+        (weights_late, "every row has a key", "Did the softmax see"),
+        (lambda s, m: 0 * s, "every row has a key", "Which rows should be"),
+        (lambda s, m: share(hidden(s, m)), "one empty row", "Your empty row is NaN"),
+        (lambda s, m: share(hidden(s, m, -1e9)), "one empty row", "Your empty row is uniform"),
+        (safe_unmasked, "one empty row", "weights of no mask at all"),
+        (safe_itself, "one empty row", "Who allowed that"),
+        (safe_all, "one empty row", "emptied all the others"),
+        (safe_low, "low but not empty", "took the row for an empty one"),
+        (
+            lambda s, m: safe_right(s, m) if s.ndim == 2 else safe_axis_one(s, m),
+            "a batch in front",
+            "count your axes from the back",
+        ),
+    ],
+    "masks.leak_test": [
+        (lambda layer, X: 1, "an honest layer", "far ahead is a token of itself"),
+        (reach_both, "an honest layer", "Which direction is a leak"),
+        (reach_rows, "an honest layer", "counted how many rows"),
+        (reach_one_more, "an honest layer", "far ahead is a token of itself"),
+        (lambda layer, X: layer @ X, "an honest layer", "Your test stopped"),
+        (lambda layer, X: False, "an honest layer", "numbers are asked for"),
+        (reach_first, "off by one", "right before the changed token"),
+        (reach_yes, "no mask", "How far does it look"),
+        (reach_next, "no mask", "How far does it look"),
+        (reach_last, "blocks of three", "leak in the middle"),
+        (reach_rough, "a faint leak", "more than rounding"),
+        (reach_in_place, "inputs untouched", "writes into its argument"),
     ],
     "softmax.stable": [
         (np.exp, "one row", "What do weights sum to"),
@@ -766,6 +1059,17 @@ RIGHT = {
         share_right,
         lambda S: float((S * (S - S.T)).sum() / 2 / (S * S).sum()),
     ],
+    "masks.causal": [
+        future_right,
+        lambda s, o: np.where(np.tri(*s.shape[-2:], o) == 0, -np.inf, s).tolist(),
+    ],
+    "masks.padding": [
+        pads_right,
+        lambda s, n: s + np.log(np.arange(s.shape[-1]) < np.asarray(n)[:, None, None]),
+    ],
+    "masks.after_softmax": [weights_by_rows, lambda s, m: weights_by_rows(s, m).tolist()],
+    "masks.empty_row": [safe_right, lambda s, m: safe_right(s, m).astype(np.float32)],
+    "masks.leak_test": [reach_right, reach_backwards],
     "softmax.stable": [
         stable_right,
         lambda s: stable_right(s).astype(np.float32),
