@@ -69,7 +69,7 @@ WATCH = """
 FORMULAS = """() => {
   const cut = [];
   for (const formula of document.querySelectorAll(".katex-display")) {
-    const glyphs = [...formula.querySelectorAll(".katex-html.base, .katex-html .base, .katex-html .tag")];
+    const glyphs = [...formula.querySelectorAll(".katex-html.base, .katex-html :is(.base, .tag)")];
     if (!glyphs.length || !formula.offsetParent) continue;
     const boxes = [];
     for (let node = formula; node && node !== document.body; node = node.parentElement) {
