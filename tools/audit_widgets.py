@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 from playwright.async_api import Locator, Page
 
-from qkv.widgets import DotProduct, QKVTracer, SoftmaxBench, WhyThree
+from qkv.widgets import DotProduct, MaskLab, QKVTracer, SoftmaxBench, WhyThree
 
 Test = Callable[[Page, Locator], Awaitable[str]]
 _FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -127,6 +127,31 @@ async def softmax_bench(page: Page, figure: Locator) -> str:
     return ""
 
 
+async def mask_lab(page: Page, figure: Locator) -> str:
+    """Open a cell, take a preset, then change what a hidden key gets."""
+    if problem := await _live(figure):
+        return problem
+    names = ["tokens", "scores", "mask", "rule", "join"]
+    start = await _traits(figure, names)
+    cell, rule = figure.locator("[aria-selected=false]").first, figure.locator("select")
+    causal = figure.locator("[aria-pressed]").nth(1)
+    for control, key in [(cell, "Space"), (causal, "Enter"), (rule, "ArrowDown")]:
+        await control.focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        made = MaskLab(**now).numbers()
+        rows = zip(made["weights"], made["sum"], made["later"], strict=True)
+        want = np.array([[*weights, total, later] for weights, total, later in rows])
+        shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
+        if _differ([text or "0" for text in shown], want, 2):
+            return f"after {key} the weights are not what core computes"
+    return ""
+
+
 async def why_three(page: Page, figure: Locator) -> str:
     """Choose other scores, then another task, then walk to another pair."""
     if problem := await _live(figure):
@@ -159,6 +184,7 @@ async def why_three(page: Page, figure: Locator) -> str:
 
 WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
+    "mask-lab": mask_lab,
     "qkv-tracer": qkv_tracer,
     "softmax-bench": softmax_bench,
     "why-three": why_three,

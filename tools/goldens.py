@@ -17,6 +17,7 @@ import numpy as np
 
 from qkv import core
 from qkv.data import running_example
+from qkv.widgets.mask_lab import RULES, MaskLab
 from qkv.widgets.why_three import difference_eigenvalues
 
 FOLDER = Path(__file__).resolve().parents[1] / "js" / "test" / "golden"
@@ -110,6 +111,23 @@ def softmax_bench() -> list[dict[str, Any]]:
             moved = {a: np.abs(both[1][a] - both[0][a]).max(axis=1) for a in ("keys", "queries")}
             given = {"scores": scores, "temperature": temperature, "times": times}
             cases.append({**given, "weights": both[1], "moved": moved})
+    return cases
+
+
+@golden
+def mask_lab() -> list[dict[str, Any]]:
+    """Tables of scores under random masks, by every rule for a hidden key."""
+    rng = np.random.default_rng(9)
+    cases = []
+    for n, size, open_share in [(3, 1.0, 0.5), (5, 4.0, 0.3), (7, 2.0, 0.8), (4, 300.0, 0.5)]:
+        tokens = ["pad" if j >= n - 2 else f"w{j}" for j in range(n)]
+        mask = (rng.random((n, n)) < open_share).astype(float)
+        mask[1] = 0.0
+        scores = size * rng.normal(size=(n, n))
+        for rule in RULES:
+            widget = MaskLab(tokens=tokens, scores=scores, mask=mask, rule=rule)
+            given = {"tokens": tokens, "scores": scores, "mask": mask.astype(int), "rule": rule}
+            cases.append({**given, **widget.numbers()})
     return cases
 
 

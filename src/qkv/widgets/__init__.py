@@ -9,11 +9,12 @@ from typing import Any
 _MODULES = {
     "BookWidget": "base",
     "DotProduct": "dot_product",
+    "MaskLab": "mask_lab",
     "QKVTracer": "qkv_tracer",
     "SoftmaxBench": "softmax_bench",
     "WhyThree": "why_three",
 }
-__all__ = ["BookWidget", "DotProduct", "QKVTracer", "SoftmaxBench", "WhyThree"]
+__all__ = ["BookWidget", "DotProduct", "MaskLab", "QKVTracer", "SoftmaxBench", "WhyThree"]
 
 
 def __getattr__(name: str) -> Any:
