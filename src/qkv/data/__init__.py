@@ -1,7 +1,8 @@
-"""Data that the book works on: the running example, real word vectors, and a real model."""
+"""Data that the book works on: the running example, real words, real ground, and a real model."""
 
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.running_example import RunningExample, running_example
+from qkv.data.terrain import Terrain, terrain
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
@@ -9,9 +10,11 @@ __all__ = [
     "MiniLMSteps",
     "RunningExample",
     "Sentences",
+    "Terrain",
     "UnknownWordError",
     "WordVectors",
     "minilm",
     "running_example",
+    "terrain",
     "word_vectors",
 ]
