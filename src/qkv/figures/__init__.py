@@ -1,6 +1,7 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
 from qkv.figures.projections import Block, projection_flow
@@ -9,15 +10,18 @@ from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
     "Block",
+    "Map",
     "Outcome",
     "error_curves",
     "heat_map",
     "lengths",
     "look_up_line",
+    "loss_curves",
     "masked_map",
     "outcomes",
     "projection_flow",
     "seeds",
+    "signed_maps",
     "vectors_in_plane",
     "weight_curves",
 ]
