@@ -3,6 +3,7 @@
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
+from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
@@ -12,9 +13,13 @@ __all__ = [
     "Sentences",
     "Terrain",
     "UnknownWordError",
+    "WordPieces",
     "WordVectors",
+    "cut_word",
     "minilm",
     "running_example",
+    "split_words",
     "terrain",
+    "word_pieces",
     "word_vectors",
 ]
