@@ -1,25 +1,31 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
+from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
 from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
+from qkv.data.wordpiece import WordPiece, wordpiece
 
 __all__ = [
     "MiniLM",
     "MiniLMSteps",
+    "RoundTable",
     "RunningExample",
     "Sentences",
     "Terrain",
     "UnknownWordError",
     "WordPieces",
+    "WordPiece",
     "WordVectors",
     "cut_word",
     "minilm",
+    "round_table",
     "running_example",
     "split_words",
     "terrain",
     "word_pieces",
     "word_vectors",
+    "wordpiece",
 ]
