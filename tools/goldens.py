@@ -18,6 +18,7 @@ import numpy as np
 from qkv import core
 from qkv.data import running_example
 from qkv.widgets.mask_lab import RULES, MaskLab
+from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.why_three import difference_eigenvalues
 
 FOLDER = Path(__file__).resolve().parents[1] / "js" / "test" / "golden"
@@ -128,6 +129,19 @@ def mask_lab() -> list[dict[str, Any]]:
             widget = MaskLab(tokens=tokens, scores=scores, mask=mask, rule=rule)
             given = {"tokens": tokens, "scores": scores, "mask": mask.astype(int), "rule": rule}
             cases.append({**given, **widget.numbers()})
+    return cases
+
+
+@golden
+def scale_lab() -> list[dict[str, Any]]:
+    """Random numbers by row and column, and what the lab shows for several sizes."""
+    cases = []
+    for d_k, n_k, seed in [(1, 2, 0), (3, 5, 7), (64, 16, 0), (1024, 4, 2**31 - 2), (32, 256, 1)]:
+        for factor in FACTORS:
+            made = ScaleLab(d_k=d_k, n_k=n_k, factor=factor, seed=seed).numbers()
+            entries = normals(np.array([0, 31, 32 + n_k - 1]), d_k, seed)[:, -1]
+            given = {"d_k": d_k, "n_k": n_k, "factor": factor, "seed": seed}
+            cases.append({**given, "entries": entries, **made})
     return cases
 
 

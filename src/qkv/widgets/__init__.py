@@ -11,10 +11,19 @@ _MODULES = {
     "DotProduct": "dot_product",
     "MaskLab": "mask_lab",
     "QKVTracer": "qkv_tracer",
+    "ScaleLab": "scale_lab",
     "SoftmaxBench": "softmax_bench",
     "WhyThree": "why_three",
 }
-__all__ = ["BookWidget", "DotProduct", "MaskLab", "QKVTracer", "SoftmaxBench", "WhyThree"]
+__all__ = [
+    "BookWidget",
+    "DotProduct",
+    "MaskLab",
+    "QKVTracer",
+    "ScaleLab",
+    "SoftmaxBench",
+    "WhyThree",
+]
 
 
 def __getattr__(name: str) -> Any:
