@@ -6,7 +6,6 @@ from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
 from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
-from qkv.data.wordpiece import WordPiece, wordpiece
 
 __all__ = [
     "MiniLM",
@@ -17,7 +16,6 @@ __all__ = [
     "Terrain",
     "UnknownWordError",
     "WordPieces",
-    "WordPiece",
     "WordVectors",
     "cut_word",
     "minilm",
@@ -27,5 +25,4 @@ __all__ = [
     "terrain",
     "word_pieces",
     "word_vectors",
-    "wordpiece",
 ]

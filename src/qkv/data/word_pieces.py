@@ -8,10 +8,12 @@ piece. The script ``tools/word_pieces.py`` cut them out; source and licence stan
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Any
 from unicodedata import category, normalize
 
 import numpy as np
@@ -104,10 +106,13 @@ class WordPieces:
         The pieces; the place of a piece is its id.
     E : array, shape (30522, 5)
         The first five columns of the model's embedding table, rounded to three decimals, read-only.
+    whole_table : mapping
+        What was measured over all 384 columns: sizes, and the unused rows beside the others.
     """
 
     tokens: tuple[str, ...]
     E: NDArray[np.float64]
+    whole_table: Mapping[str, Any]
     _ids: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -186,7 +191,8 @@ def word_pieces() -> WordPieces:
         tokens = tuple(npz["tokens"].tobytes().decode().split("\n"))
         E = npz["thousandths"] / 1000
     E.flags.writeable = False
-    return WordPieces(tokens, E)
+    measured = files("qkv.data").joinpath("word_pieces.json").read_text(encoding="utf-8")
+    return WordPieces(tokens, E, json.loads(measured))
 
 
 def _spaced(c: str) -> str:
