@@ -688,6 +688,117 @@ def reach_in_place(layer, X):
     return reach
 
 
+# --- look_up -------------------------------------------------------------------------------------
+
+
+def squares(q, k):
+    return ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1)
+
+
+def soft_right(q, k, v, b):
+    return share(-squares(q, k) / (2 * b * b)) @ v
+
+
+def soft_loop(q, k, v, b):
+    if q.ndim == 3:
+        return [soft_loop(*one, b) for one in zip(q, k, v, strict=True)]
+    out = []
+    for row in q:
+        s = np.array([-((row - key) ** 2).sum() / (2 * b**2) for key in k])
+        powers = np.exp(s - s.max())
+        out.append(sum(p * value for p, value in zip(powers, v, strict=True)) / powers.sum())
+    return np.array(out)
+
+
+def soft_plain(q, k, v, b):
+    powers = np.exp(-squares(q, k) / (2 * b * b))
+    return powers / powers.sum(-1, keepdims=True) @ v
+
+
+def soft_one_query(q, k, v, b):
+    return share(-((q[0, 0] - k[:, 0]) ** 2)[None] / (2 * b * b)) @ v
+
+
+def soft_over_queries(q, k, v, b):
+    powers = np.exp(-squares(q, k) / (2 * b * b))
+    return powers / powers.sum(0 if len(q) > 1 else 1, keepdims=True) @ v
+
+
+def soft_sum_first(q, k, v, b):
+    return share(-((q.sum(-1)[:, None] - k.sum(-1)) ** 2) / (2 * b * b)) @ v
+
+
+def soft_two_axes(q, k, v, b):
+    return share(-((q[:, None] - k[None]) ** 2).sum(-1) / (2 * b * b)) @ v
+
+
+def soft_in_place(q, k, v, b):
+    q /= b
+    return share(-squares(q, k / b) / 2) @ v
+
+
+def left_right(k, v, b):
+    rows = range(len(k))
+    return [soft_right(k[[i]], np.delete(k, i, 0), np.delete(v, i, 0), b)[0].tolist() for i in rows]
+
+
+def left_scores(k, b):
+    return -squares(k, k) / (2 * b * b)
+
+
+def left_hidden(k, v, b, hidden):
+    return share(np.where(hidden, -np.inf, left_scores(k, b))) @ v
+
+
+def left_again(k, v, b):
+    late = share(left_scores(k, b)) * (1 - np.eye(len(k)))
+    return late / late.sum(-1, keepdims=True) @ v
+
+
+def left_in_place(k, v, b):
+    out = left_hidden(k, v, b, np.eye(len(k), dtype=bool))
+    v -= v.mean(0)
+    return out
+
+
+def dots(q, k):
+    return q @ np.swapaxes(k, -1, -2)
+
+
+def half(k):
+    return (k**2).sum(-1)[..., None, :] / 2
+
+
+def dot_wide(q, k, v, b):
+    q = np.concatenate([q, np.ones((*q.shape[:-1], 1))], axis=-1)
+    k = np.concatenate([k, -np.swapaxes(half(k), -1, -2)], axis=-1)
+    return share(dots(q, k) / b**2) @ v
+
+
+def dot_flat(q, k, v, b):
+    return share((q @ k.T - (k**2).sum(-1) / 2) / b**2) @ v
+
+
+def unit_rows(x):
+    return x / np.sqrt((x**2).sum(-1, keepdims=True))
+
+
+def order_moves(f, q, k, v, order, least=1e-9):
+    return float(np.abs(f(q, k[order], v[order]) - f(q, k, v)).max() > least)
+
+
+def order_some(orders, least=1e-9):
+    return lambda f, q, k, v: max(order_moves(f, q, k, v, o, least) for o in orders(len(k)))
+
+
+def order_swaps(n):
+    for i in range(n):
+        for j in range(i):
+            order = np.arange(n)
+            order[[i, j]] = j, i
+            yield order
+
+
 WRONG = {
     "dot_product.loop": [
         (loop_adds_entries, "one entry each", "added the two entries"),
@@ -818,6 +929,170 @@ WRONG = {
         (rows_plus_mean, "one token lost", "spoiled every row"),
         (lambda X, W: np.array([np.nan_to_num(x) @ W for x in X]), "one token lost", "mend it"),
         (rows_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "look_up.soft": [
+        (lambda q, k, v, b: v[[np.abs(q - k.T).argmin()]], "one query", "nearest key"),
+        (lambda q, k, v, b: v.mean(0)[None], "one query", "mean of all values"),
+        (
+            lambda q, k, v, b: share(squares(q, k) / (2 * b * b)) @ v,
+            "one query",
+            "farthest key has your largest",
+        ),
+        (lambda q, k, v, b: share(-squares(q, k) / b**2) @ v, "one query", "twice as fast"),
+        (lambda q, k, v, b: share(-squares(q, k) / (2 * b)) @ v, "one query", "is not. In which"),
+        (lambda q, k, v, b: soft_right(q, k, v, 1.0), "one query", "bandwidth of 1"),
+        (
+            lambda q, k, v, b: share(-np.abs(q - k.T) / (2 * b * b)) @ v,
+            "one query",
+            "took the distance itself",
+        ),
+        (
+            lambda q, k, v, b: np.exp(-((q - k.T) ** 2) / (2 * b * b)) @ v,
+            "one query",
+            "added up the says",
+        ),
+        (lambda q, k, v, b: share(dots(q, k) / b**2) @ v, "one query", "took dot products"),
+        (soft_one_query, "several queries, wider values", "Which axis of the weights"),
+        (soft_over_queries, "several queries, wider values", "run over the queries"),
+        (
+            lambda q, k, v, b: share(-((q[:, :1] - k[:, 0]) ** 2) / (2 * b * b)) @ v,
+            "keys with several columns",
+            "first column of the keys",
+        ),
+        (soft_sum_first, "keys with several columns", "before you squared"),
+        (
+            lambda q, k, v, b: share(-(np.abs(q[:, None] - k).sum(-1) ** 2) / (2 * b * b)) @ v,
+            "keys with several columns",
+            "absolute differences",
+        ),
+        (
+            lambda q, k, v, b: share(-((q - k.T) ** 2) / (2 * b * b)) @ v,
+            "keys with several columns",
+            "Which line expects one",
+        ),
+        (soft_plain, "far from every key", "All your says round to 0"),
+        (
+            lambda q, k, v, b: np.nan_to_num(soft_plain(q, k, v, b)),
+            "far from every key",
+            "You returned zeros",
+        ),
+        (soft_two_axes, "a batch in front", "Which line counts axes from the front"),
+        (soft_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "look_up.left_out": [
+        (lambda k, v, b: share(left_scores(k, b)) @ v, "five pairs", "Every key finds itself"),
+        (
+            lambda k, v, b: left_hidden(k, v, b, ~np.eye(len(k), dtype=bool)),
+            "five pairs",
+            "values themselves",
+        ),
+        (
+            lambda k, v, b: share(left_scores(k, b)) * (1 - np.eye(len(k))) @ v,
+            "five pairs",
+            "after the softmax",
+        ),
+        (
+            lambda k, v, b: (1 - np.eye(len(k))) @ v / (len(k) - 1),
+            "five pairs",
+            "Where does the distance",
+        ),
+        (lambda k, v, b: np.array(left_right(k, v, b)) - v, "five pairs", "returned the errors"),
+        (lambda k, v, b: left_right(k, v, b**0.5), "five pairs", "Which power of b"),
+        (
+            lambda k, v, b: share(np.where(np.eye(len(k)), -np.inf, -left_scores(k, b))) @ v,
+            "five pairs",
+            "farthest of the others",
+        ),
+        (
+            lambda k, v, b: left_hidden(k, v, b, squares(k, k) == 0),
+            "two keys are equal",
+            "the twin as well",
+        ),
+        (left_again, "one far away", "divided again"),
+        (
+            lambda k, v, b: np.nan_to_num(left_again(k, v, b)),
+            "one far away",
+            "Your guess for the far key is 0",
+        ),
+        (left_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "look_up.one_length": [
+        (lambda q, k, v, b: share(dots(q, k) / b) @ v, "keys on a circle", "below the dot product"),
+        (lambda q, k, v, b: share(dots(q, k) / (2 * b * b)) @ v, "keys on a circle", "How often"),
+        (lambda q, k, v, b: share(dots(q, k)) @ v, "keys on a circle", "Which temperature"),
+        (lambda q, k, v, b: share(dots(q, k) * b**2) @ v, "keys on a circle", "hot or cold"),
+        (
+            lambda q, k, v, b: share(dots(q, k) / 2**0.5) @ v,
+            "keys on a circle",
+            "root of the width",
+        ),
+        (
+            lambda q, k, v, b: share(dots(unit_rows(q), k) / b**2) @ v,
+            "keys on a circle",
+            "brought the queries to length 1",
+        ),
+        (
+            lambda q, k, v, b: share(dots(q, k) / b**2) @ v,
+            "keys of several lengths",
+            "Long keys are too loud",
+        ),
+        (
+            lambda q, k, v, b: share((dots(q, k) + half(k)) / b**2) @ v,
+            "keys of several lengths",
+            "louder still",
+        ),
+        (
+            lambda q, k, v, b: share((dots(q, k) - 2 * half(k)) / b**2) @ v,
+            "keys of several lengths",
+            "twice as large",
+        ),
+        (
+            lambda q, k, v, b: share((dots(q, k) - np.sqrt(2 * half(k)) / 2) / b**2) @ v,
+            "keys of several lengths",
+            "You took the length",
+        ),
+        (
+            lambda q, k, v, b: share(dots(q, unit_rows(k)) / b**2) @ v,
+            "keys of several lengths",
+            "keys to one length",
+        ),
+        (
+            lambda q, k, v, b: share(dots(q, k) / b**2 - half(k)) @ v,
+            "keys of several lengths",
+            "bandwidth of 1",
+        ),
+        (dot_flat, "a batch in front", "works for two axes only"),
+    ],
+    "look_up.order_test": [
+        (lambda f, q, k, v: 1, "an honest look-up", "stay with its key"),
+        (
+            lambda f, q, k, v: float(np.abs(f(q, k[::-1], v) - f(q, k, v)).max() > 1e-9),
+            "an honest look-up",
+            "stay with its key",
+        ),
+        (lambda f, q, k, v: f @ q, "an honest look-up", "Your test stopped"),
+        (
+            lambda f, q, k, v: float(np.abs(f(q[::-1], k, v) - f(q, k, v)).max() > 1e-9),
+            "an honest look-up",
+            "stay with its key",
+        ),
+        (lambda f, q, k, v: 0, "later pairs count more", "change places"),
+        (
+            lambda f, q, k, v: order_moves(f, q, k, v, np.arange(len(k))[::-1]),
+            "the middle counts more",
+            "the same from both ends",
+        ),
+        (
+            lambda f, q, k, v: order_moves(f, q, k, v, [1, 0, *range(2, len(k))]),
+            "the last pair is forgotten",
+            "Who stands last",
+        ),
+        (
+            lambda f, q, k, v: order_moves(f, q, k, v, np.roll(np.arange(len(k)), 1)),
+            "a ring",
+            "a new neighbour",
+        ),
+        (order_some(order_swaps, 1e-2), "a faint order", "for you to count it"),
     ],
     "masks.causal": [
         (lambda s, o: hidden(s, triangle(s, -1)), "no offset", "May a token look at itself"),
@@ -1059,6 +1334,13 @@ RIGHT = {
         share_right,
         lambda S: float((S * (S - S.T)).sum() / 2 / (S * S).sum()),
     ],
+    "look_up.soft": [soft_right, soft_loop, lambda *a: soft_right(*a).astype(np.float32)],
+    "look_up.left_out": [
+        left_right,
+        lambda k, v, b: left_hidden(k, v, b, np.eye(len(k), dtype=bool)),
+    ],
+    "look_up.one_length": [dot_wide, soft_right],
+    "look_up.order_test": [order_some(order_swaps), lambda *a: int(order_some(order_swaps)(*a))],
     "masks.causal": [
         future_right,
         lambda s, o: np.where(np.tri(*s.shape[-2:], o) == 0, -np.inf, s).tolist(),

@@ -4,7 +4,7 @@
 The book's pages and notebooks are made from the same exercises: see ``get`` and ``ids``.
 """
 
-from qkv.checks import dot_product, masks, projections, softmax, why_three
+from qkv.checks import dot_product, look_up, masks, projections, softmax, why_three
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
 from qkv.checks.exercise import (
     Case,
@@ -39,6 +39,7 @@ __all__ = [
     "get",
     "hint",
     "ids",
+    "look_up",
     "masks",
     "projections",
     "register",
