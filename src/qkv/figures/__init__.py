@@ -5,6 +5,7 @@ from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
 from qkv.figures.projections import Block, projection_flow
+from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.why_three import Outcome, outcomes
 
@@ -12,6 +13,7 @@ __all__ = [
     "Block",
     "Map",
     "Outcome",
+    "against_width",
     "error_curves",
     "heat_map",
     "lengths",
@@ -21,6 +23,7 @@ __all__ = [
     "outcomes",
     "projection_flow",
     "seeds",
+    "steps_needed",
     "signed_maps",
     "vectors_in_plane",
     "weight_curves",
