@@ -7,6 +7,7 @@ from qkv.figures.masks import masked_map
 from qkv.figures.projections import Block, projection_flow
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
+from qkv.figures.tokens import named_rows, token_rows
 from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
@@ -20,11 +21,13 @@ __all__ = [
     "look_up_line",
     "loss_curves",
     "masked_map",
+    "named_rows",
     "outcomes",
     "projection_flow",
     "seeds",
-    "steps_needed",
     "signed_maps",
+    "steps_needed",
+    "token_rows",
     "vectors_in_plane",
     "weight_curves",
 ]
