@@ -12,7 +12,15 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 from playwright.async_api import Locator, Page
 
-from qkv.widgets import DotProduct, MaskLab, QKVTracer, SoftmaxBench, WhyThree
+from qkv.widgets import (
+    DotProduct,
+    LearnOneHead,
+    MaskLab,
+    QKVTracer,
+    ScaleLab,
+    SoftmaxBench,
+    WhyThree,
+)
 
 Test = Callable[[Page, Locator], Awaitable[str]]
 _FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -152,6 +160,55 @@ async def mask_lab(page: Page, figure: Locator) -> str:
     return ""
 
 
+async def learn_one_head(page: Page, figure: Locator) -> str:
+    """Take one step, then ten, then another learning rate."""
+    if problem := await _live(figure):
+        return problem
+    names = ["W_Q", "W_K", "W_V", "W_O", "rate", "steps"]
+    start = await _traits(figure, names)
+    buttons, rate = figure.locator(".qkv-learn-go button"), figure.locator("select")
+    for control, key in [
+        (buttons.nth(0), "Enter"), (buttons.nth(1), "Space"), (rate, "ArrowUp"),
+    ]:  # fmt: skip
+        await control.focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        made = LearnOneHead(**now).numbers()
+        for name in ("scores", "weights", "where", "what"):
+            shown = await figure.locator(f"[data-matrix={name}] tbody td").all_inner_texts()
+            if _differ(shown, made[name], 2):
+                return f"after {key} the {name} are not what core computes"
+    return ""
+
+
+async def scale_lab(page: Page, figure: Locator) -> str:
+    """Change the factor, the width and the number of keys."""
+    if problem := await _live(figure):
+        return problem
+    names = ["d_k", "n_k", "factor", "seed"]
+    start = await _traits(figure, names)
+    sliders = figure.locator("input[type=range]")
+    factor = figure.locator(".qkv-bar input:checked")
+    for control, key in [(factor, "ArrowRight"), (sliders.nth(0), "End"), (sliders.nth(1), "Home")]:
+        await control.focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        made = ScaleLab(**now).numbers()
+        shown = await figure.locator(".qkv-scale-numbers b").all_inner_texts()
+        for name, text in zip(("predicted", "spread", "largest"), shown, strict=False):
+            if _differ([text], made[name], len(text.partition(".")[2])):
+                return f"after {key} it shows {text} as {name}, core computes {made[name]}"
+    return ""
+
+
 async def why_three(page: Page, figure: Locator) -> str:
     """Choose other scores, then another task, then walk to another pair."""
     if problem := await _live(figure):
@@ -184,8 +241,10 @@ async def why_three(page: Page, figure: Locator) -> str:
 
 WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
+    "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
     "qkv-tracer": qkv_tracer,
+    "scale-lab": scale_lab,
     "softmax-bench": softmax_bench,
     "why-three": why_three,
 }
