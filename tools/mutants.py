@@ -38,6 +38,7 @@ TESTS = (
     "test_calls",
     "test_error_texts",
     "test_error_texts_of_layers",
+    "test_error_names",
     "test_hostile_calls",
     "test_memory",
 )

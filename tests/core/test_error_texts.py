@@ -88,6 +88,10 @@ SHAPE_ERRORS = {
         lambda: qkv.softmax([]),
         "scores is empty: an axis of (0,) has size 0",
     ),
+    "a number has no length": (
+        lambda: qkv.vector_length(3.0),
+        "x must end in (d,), got ()",
+    ),
     "vectors of different length": (
         lambda: qkv.dot_product([1, 2, 3], [1, 2]),
         "x and y must have the same length d, got 3 and 2: x is (3,), y is (2,)",
@@ -188,6 +192,10 @@ VALUE_ERRORS = {
             np.full((4, 3), 1e20, np.float32), np.full((5, 3), 1e20, np.float32)
         ),
         "a dot product of q and k can reach 3e+40, and float32 ends at 3.4e+38",
+    ),
+    "a length that overflows": (
+        lambda: qkv.vector_length([1e200, 0.0]),
+        "a dot product of x and x can reach inf, and float64 ends at 1.8e+308",
     ),
     "a size that is a float": (
         lambda: qkv.causal_mask(4.0),

@@ -62,6 +62,40 @@ SHAPE_ERRORS = {
         "X_q and X_kv must have the same leading axes, got (2,) and (): X_q is (2, 5, "
         "11), X_kv is (7, 13)",
     ),
+    "a row of another width for all heads": (
+        lambda: qkv.project_heads(ones(5, 7), ones(3, 11, 2)),
+        "X must have 11 columns, one for each row of W[i], got 7: X is (5, 7), W is (3, 11, 2)",
+    ),
+    "a bias turned over for all heads": (
+        lambda: qkv.project_heads(ones(5, 11), ones(3, 11, 2), ones(2, 3)),
+        "b must be (n_heads, d)=(3, 2), one row a head, got (2, 3): W is (3, 11, 2); it looks "
+        "transposed",
+    ),
+    "a bias turned over when stacking": (
+        lambda: qkv.stack_heads(ones(3, 11, 2), ones(2, 3)),
+        "b must be (n_heads, d)=(3, 2), one row a head, got (2, 3): W is (3, 11, 2); it looks "
+        "transposed",
+    ),
+    "one head to merge": (
+        lambda: qkv.merge_heads(ones(5, 7)),
+        "heads must end in (n_heads, n, d), got (5, 7)",
+    ),
+    "heads that are cut already": (
+        lambda: qkv.unstack_heads(ones(3, 11, 2), 2),
+        "W must be (n, n_heads*d), got (3, 11, 2)",
+    ),
+    "a W_O for each head": (
+        lambda: qkv.MultiHeadParameters(ones(3, 8, 4), ones(3, 9, 4), ones(3, 9, 2), ones(3, 2, 8)),
+        "W_O must be (n_heads*d_v, d_model), got (3, 2, 8)",
+    ),
+    "a batch of tables of positions": (
+        lambda: qkv.learned_positions(ones(2, 5, 3), 4),
+        "P must be (n_positions, d_model), got (2, 5, 3)",
+    ),
+    "a gain of another width": (
+        lambda: qkv.rms_norm(ones(5, 3), ones(7)),
+        "X must have d_model=7 columns as gain has, got 3: X is (5, 3)",
+    ),
     "a mask of heads turned over": (
         lambda: qkv.multi_head_attention(ones(5, 11), ones(7, 13), HEADS, np.ones((7, 5), bool)),
         "mask must end in (n_q, n_k)=(5, 7), got (7, 5); it looks transposed",
@@ -237,6 +271,22 @@ VALUE_ERRORS = {
         lambda: qkv.softmax_with_temperature([1e10], 1e-300),
         "scores divided by temperature=1e-300 can reach inf, and float64 ends at 1.8e+308",
     ),
+    "a bandwidth far too small": (
+        lambda: qkv.kernel_regression([[0.0]], [[2.0]], [[1.0]], 1e-160),
+        "a distance divided by bandwidth=1e-160 can reach inf, and float64 ends at 1.8e+308",
+    ),
+    "a cap far too small": (
+        lambda: qkv.soft_cap([1e10], 1e-300),
+        "scores divided by cap=1e-300 can reach inf, and float64 ends at 1.8e+308",
+    ),
+    "a bias at the end of float64": (
+        lambda: qkv.attention_with_bias([[1e154]], [[-1e154]], [[1.0]], [[-1e308]]),
+        "a score with its bias can reach inf, and float64 ends at 1.8e+308",
+    ),
+    "a loss at the end of float64": (
+        lambda: qkv.cross_entropy([[1.5e308, -1.5e308]], [1]),
+        "a loss can reach inf, and float64 ends at 1.8e+308",
+    ),
     "a negative bandwidth": (
         lambda: qkv.kernel_regression(ones(4, 3), ones(5, 3), ones(5, 2), -1.0),
         "bandwidth must be a finite number above 0, got -1.0",
@@ -248,6 +298,10 @@ VALUE_ERRORS = {
     "a cap after the mask": (
         lambda: qkv.soft_cap([1.0, -np.inf], 2.0),
         "scores holds -inf at 1; every entry must be finite",
+    ),
+    "a query of length zero": (
+        lambda: qkv.cosine_scores(np.eye(5, 3), ones(4, 3)),
+        "q has a row of length 0, at 3; without a direction it has no cosine",
     ),
     "a key of length zero": (
         lambda: qkv.cosine_scores(ones(4, 3), np.eye(5, 3)),

@@ -48,3 +48,10 @@ def test_a_shared_mask_is_not_copied_for_each_head():
     with_mask = peak(qkv.multi_head_attention_stacked, X, X, p, qkv.causal_mask(512))
     without = peak(qkv.multi_head_attention_stacked, X, X, p)
     assert with_mask < without + 1.2 * 8 * 512 * 512 * 8  # one masked copy of the scores
+
+
+def test_attention_holds_its_scores_once():
+    """The weights are written over the scores."""
+    q, k, v = draw((512, 3), (512, 3), (512, 2))
+    scores = 512 * 512 * 8
+    assert scores < peak(qkv.scaled_dot_product_attention, q, k, v) < 1.5 * scores

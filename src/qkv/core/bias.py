@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_attention_inputs, as_bias
+from qkv.core.inputs import Array, as_attention_inputs, as_bias, check_bias_fits
 from qkv.core.scores import attention_from_scores
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def attention_with_bias(
     ShapeError
         If the shapes do not fit, or an axis has size 0.
     ValueError
-        If the bias holds NaN or +inf, the mask is not bool, or an entry is NaN or infinite.
+        If the bias holds NaN or +inf, the mask is not bool, an entry is NaN or infinite, or a
+        score could overflow.
 
     References
     ----------
@@ -71,5 +72,8 @@ def attention_with_bias(
     """
     q, k, v, mask = as_attention_inputs(q, k, v, mask)
     bias = as_bias(bias, *q.shape[:-2], n_q=q.shape[-2], n_k=k.shape[-2])
-    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1]) + bias
-    return attention_from_scores(scores, v, mask)
+    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+    with np.errstate(over="ignore"):  # refused in words below
+        biased = scores + bias
+    check_bias_fits(biased, bias)
+    return attention_from_scores(biased, v, mask)

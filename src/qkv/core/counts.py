@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from qkv.core.inputs import as_size
+from qkv.core.inputs import as_size, check_kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +131,7 @@ def multi_head_parameter_count(sizes: LayerSizes) -> int:
     >>> print(qkv.multi_head_parameter_count(base))
     1048576
     """
+    check_kind("sizes", sizes, LayerSizes)
     h, d_model, d_k, d_v = sizes.n_heads, sizes.d_model, sizes.d_k, sizes.d_v
     return h * (d_model * d_k + d_model * d_k + d_model * d_v + d_v * d_model)
 
@@ -164,6 +165,7 @@ def cross_attention_parameter_count(sizes: LayerSizes) -> int:
     >>> print(qkv.cross_attention_parameter_count(sizes))
     306
     """
+    check_kind("sizes", sizes, LayerSizes)
     h, d_k, d_v = sizes.n_heads, sizes.d_k, sizes.d_v
     queries_and_output = sizes.d_model * d_k + d_v * sizes.d_model
     keys_and_values = sizes.d_memory * d_k + sizes.d_memory * d_v
@@ -199,6 +201,7 @@ def multi_head_bias_count(sizes: LayerSizes) -> int:
     >>> print(qkv.multi_head_bias_count(base))
     2048
     """
+    check_kind("sizes", sizes, LayerSizes)
     return sizes.n_heads * (2 * sizes.d_k + sizes.d_v) + sizes.d_model
 
 
@@ -231,6 +234,7 @@ def feed_forward_parameter_count(sizes: LayerSizes) -> int:
     >>> print(qkv.feed_forward_parameter_count(base))
     2099712
     """
+    check_kind("sizes", sizes, LayerSizes)
     return 2 * sizes.d_model * sizes.d_ff + sizes.d_ff + sizes.d_model
 
 
@@ -263,6 +267,7 @@ def layer_norm_parameter_count(sizes: LayerSizes) -> int:
     >>> print(qkv.layer_norm_parameter_count(base))
     1024
     """
+    check_kind("sizes", sizes, LayerSizes)
     return 2 * sizes.d_model
 
 
@@ -481,6 +486,7 @@ def self_attention_flops(n: int, sizes: LayerSizes) -> int:
     >>> print(qkv.self_attention_flops(5, sizes))
     3780
     """
+    check_kind("sizes", sizes, LayerSizes)
     h, d_model, d_k, d_v = sizes.n_heads, sizes.d_model, sizes.d_k, sizes.d_v
     queries_and_keys = 2 * project_flops(n, d_model, h * d_k)
     values_and_output = project_flops(n, d_model, h * d_v) + project_flops(n, h * d_v, d_model)
@@ -521,6 +527,8 @@ def cross_attention_flops(n_q: int, n_k: int, sizes: LayerSizes) -> int:
     >>> print(qkv.cross_attention_flops(7, 5, sizes))
     4896
     """
+    n_q, n_k = as_size("n_q", n_q), as_size("n_k", n_k)
+    check_kind("sizes", sizes, LayerSizes)
     h, d_model, d_k, d_v = sizes.n_heads, sizes.d_model, sizes.d_k, sizes.d_v
     queries_and_output = project_flops(n_q, d_model, h * d_k) + project_flops(n_q, h * d_v, d_model)
     keys_and_values = project_flops(n_k, sizes.d_memory, h * (d_k + d_v))
@@ -558,6 +566,7 @@ def feed_forward_flops(n: int, sizes: LayerSizes) -> int:
     >>> print(qkv.feed_forward_flops(5, sizes))
     2560
     """
+    check_kind("sizes", sizes, LayerSizes)
     wider = project_flops(n, sizes.d_model, sizes.d_ff)
     back = project_flops(n, sizes.d_ff, sizes.d_model)
     return wider + back
@@ -630,8 +639,8 @@ def decoder_layer_flops(n_q: int, n_k: int, sizes: LayerSizes) -> int:
     >>> print(qkv.decoder_layer_flops(7, 5, sizes))
     14276
     """
-    attention = self_attention_flops(n_q, sizes) + cross_attention_flops(n_q, n_k, sizes)
-    return attention + feed_forward_flops(n_q, sizes)
+    across = cross_attention_flops(n_q, n_k, sizes)  # first, for it names n_q and n_k
+    return self_attention_flops(n_q, sizes) + across + feed_forward_flops(n_q, sizes)
 
 
 def cache_bytes(n: int, n_kv_heads: int, d_k: int, d_v: int, bytes_per_number: int = 2) -> int:

@@ -83,7 +83,7 @@ def gelu(x: Float[Array, "*any"]) -> Float[Array, "*any"]:
     """
     x = as_floats("x", x)
     erf = np.vectorize(math.erf, otypes=[x.dtype])
-    return x * (1.0 + erf(x / math.sqrt(2.0))) / 2.0
+    return x * ((1.0 + erf(x / math.sqrt(2.0))) / 2.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from qkv.core.counts import LayerSizes
 from qkv.core.feed_forward import FeedForwardParameters
-from qkv.core.inputs import Array, as_generator, as_size
+from qkv.core.inputs import Array, as_generator, as_size, check_kind
 from qkv.core.layer import DecoderLayerParameters, EncoderLayerParameters
 from qkv.core.layer_norm import LayerNormParameters
 from qkv.core.multi_head import MultiHeadParameters
@@ -99,6 +99,7 @@ def initial_multi_head(rng: np.random.Generator, sizes: LayerSizes) -> MultiHead
     >>> print(parameters.W_Q.shape, parameters.W_K.shape, parameters.W_O.shape)
     (3, 8, 4) (3, 9, 4) (6, 8)
     """
+    check_kind("sizes", sizes, LayerSizes)
     heads, d_kv = range(sizes.n_heads), sizes.d_memory
     W_Q = np.stack([xavier_uniform(rng, sizes.d_model, sizes.d_k) for _ in heads])
     W_K = np.stack([xavier_uniform(rng, d_kv, sizes.d_k) for _ in heads])
@@ -182,6 +183,7 @@ def initial_decoder_layer(rng: np.random.Generator, sizes: LayerSizes) -> Decode
     >>> print(parameters.self_attention.d_kv, parameters.cross_attention.d_kv)
     8 9
     """
+    check_kind("sizes", sizes, LayerSizes)
     within = initial_multi_head(rng, dataclasses.replace(sizes, d_memory=sizes.d_model))
     across = initial_multi_head(rng, sizes)
     hidden = _first_feed_forward(rng, sizes)
@@ -236,6 +238,7 @@ def initial_transformer(
     """
     rng, layers = as_generator(rng), range(as_size("n_layers", n_layers))
     n_source, n_target = as_size("n_source", n_source), as_size("n_target", n_target)
+    check_kind("sizes", sizes, LayerSizes)
     reading = dataclasses.replace(sizes, d_model=sizes.d_memory)
     E_source = rng.normal(size=(n_source, reading.d_model)) / math.sqrt(reading.d_model)
     E_target = rng.normal(size=(n_target, sizes.d_model)) / math.sqrt(sizes.d_model)

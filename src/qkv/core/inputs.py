@@ -9,7 +9,7 @@ size 0. Leading axes (batch, heads) must be equal; nothing is stretched to fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -369,6 +369,8 @@ def check_heads_fit(parameters: Any, grouped: bool = True) -> None:
 
 def as_torch_state(state: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return W_Q, W_K, W_V (out, in), W_O and both biases out of torch's state dict."""
+    if not isinstance(state, Mapping):
+        raise ValueError(f"state must be what state_dict() returns, got {type(state).__name__}")
     if "bias_k" in state or "bias_v" in state:
         raise ValueError("state has bias_k and bias_v (add_bias_kv), which have no place here")
     names = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
@@ -528,6 +530,13 @@ def check_residual_widths(**widths: int) -> None:
             )
 
 
+def as_layers(name: str, layers: object) -> tuple[Any, ...]:
+    """Return the parameters of layers as a tuple."""
+    if not isinstance(layers, Sequence):
+        raise ValueError(f"{name} must be a sequence of layers, got {type(layers).__name__}")
+    return tuple(layers)
+
+
 def check_layers_follow(name: str, widths: list[int], wanted: int) -> None:
     """Refuse layers whose width is not that of what they read."""
     for i, width in enumerate(widths):
@@ -677,6 +686,17 @@ def check_rows_have_length(**lengths: Array) -> None:
                 f"{name} has a row of length 0, at {_place(where)};"
                 " without a direction it has no cosine"
             )
+
+
+def check_bias_fits(biased: Array, bias: Array) -> None:
+    """Refuse scores that have overflowed by a finite bias; a bias of -inf is a mask."""
+    if np.any(np.isinf(biased) & np.isfinite(bias)):
+        _check_fits("a score with its bias", math.inf, biased.dtype)
+
+
+def check_losses_fit(distances: Array) -> None:
+    """Refuse right classes so far below the largest score that a loss overflows."""
+    _check_fits("a loss", float(distances.max()), distances.dtype)
 
 
 def check_distances_fit(q: Array, k: Array) -> None:

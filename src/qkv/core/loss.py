@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_scores_and_targets
+from qkv.core.inputs import Array, as_scores_and_targets, check_losses_fit
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -37,7 +37,7 @@ def cross_entropy(
     ShapeError
         If there is not one target for each row of scores.
     ValueError
-        If a score is NaN or infinite, or a target names no class.
+        If a score is NaN or infinite, a target names no class, or a loss could overflow.
 
     References
     ----------
@@ -51,7 +51,8 @@ def cross_entropy(
     """
     scores, targets = as_scores_and_targets(scores, targets)
     largest = scores.max(axis=-1)
-    with np.errstate(over="ignore"):  # a score 1e308 below another falls to -inf: share 0
-        shifted = scores - largest[..., None]
     right = np.take_along_axis(scores, targets[..., None], axis=-1)[..., 0]
-    return np.log(np.sum(np.exp(shifted), axis=-1)) + (largest - right)
+    with np.errstate(over="ignore"):  # a score 1e308 below another falls to -inf: share 0
+        shifted, distance = scores - largest[..., None], largest - right
+    check_losses_fit(distance)
+    return np.log(np.sum(np.exp(shifted), axis=-1)) + distance

@@ -71,7 +71,8 @@ def partial_attention(
         scores = np.where(mask, scores, -np.inf)
     largest = scores.max(axis=-1, keepdims=True)
     largest = np.where(largest == -np.inf, 0.0, largest)  # an empty row has no largest score
-    scores -= largest
+    with np.errstate(over="ignore"):  # a score 1e308 below another falls to -inf: weight 0
+        scores -= largest
     exponentials = np.exp(scores, out=scores)
     total = exponentials.sum(axis=-1, keepdims=True)
     output = exponentials @ v / np.where(total == 0.0, 1.0, total)
@@ -124,10 +125,11 @@ def merge_attention(
     """
     output_a, log_totals_a = as_partial_outputs("a", output_a, log_totals_a)
     output_b, log_totals_b = as_partial_outputs("b", output_b, log_totals_b, like=output_a)
-    log_totals = np.logaddexp(log_totals_a, log_totals_b)
-    finite = np.where(log_totals == -np.inf, 0.0, log_totals)  # nothing found on either side
-    share_a = np.exp(log_totals_a - finite)[..., None]
-    share_b = np.exp(log_totals_b - finite)[..., None]
+    with np.errstate(over="ignore"):  # a total 1e308 below the other adds nothing
+        log_totals = np.logaddexp(log_totals_a, log_totals_b)
+        finite = np.where(log_totals == -np.inf, 0.0, log_totals)  # nothing found on either side
+        share_a = np.exp(log_totals_a - finite)[..., None]
+        share_b = np.exp(log_totals_b - finite)[..., None]
     return share_a * output_a + share_b * output_b, log_totals
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qkv.core.embeddings import embed, vocabulary_scores
-from qkv.core.inputs import Array, as_floats, check_kind, check_layers_follow
+from qkv.core.inputs import Array, as_floats, as_layers, check_kind, check_layers_follow
 from qkv.core.layer import (
     DecoderLayerParameters,
     EncoderLayerParameters,
@@ -55,8 +55,8 @@ class TransformerParameters:
         for name in ("E_source", "E_target"):
             table = as_floats(name, getattr(self, name), "n_vocabulary d_model", exactly=True)
             object.__setattr__(self, name, table)
-        object.__setattr__(self, "encoder", tuple(self.encoder))
-        object.__setattr__(self, "decoder", tuple(self.decoder))
+        object.__setattr__(self, "encoder", as_layers("encoder", self.encoder))
+        object.__setattr__(self, "decoder", as_layers("decoder", self.decoder))
         d_memory, d_model = self.E_source.shape[1], self.E_target.shape[1]
         check_layers_follow("encoder", [layer.norm_1.d_model for layer in self.encoder], d_memory)
         check_layers_follow("decoder", [layer.norm_1.d_model for layer in self.decoder], d_model)
@@ -157,7 +157,7 @@ def encoder(
     """
     X = as_floats("X", X, "n d_model")
     weights_by_layer = []
-    for parameters in layers:
+    for parameters in as_layers("layers", layers):
         X, weights = encoder_layer(X, parameters, mask)
         weights_by_layer.append(weights)
     return X, tuple(weights_by_layer)
@@ -221,7 +221,7 @@ def decoder(
     """
     X = as_floats("X", X, "n_q d_model")
     self_by_layer, cross_by_layer = [], []
-    for parameters in layers:
+    for parameters in as_layers("layers", layers):
         X, self_weights, cross_weights = decoder_layer(X, memory, parameters, mask, memory_mask)
         self_by_layer.append(self_weights)
         cross_by_layer.append(cross_weights)

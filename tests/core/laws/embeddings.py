@@ -64,3 +64,8 @@ def loss_of_huge_scores_stays_finite(cross_entropy):
     with np.errstate(all="ignore"):
         losses = cross_entropy(np.array([[1e4, 0.0], [1e4, 0.0]]), np.array([0, 1]))
     close(losses, [0.0, 1e4])
+
+
+@law("cross_entropy")
+def a_score_far_below_another_costs_nothing(cross_entropy):
+    close(cross_entropy([[1.5e308, -1.5e308]], [0]), [0.0])

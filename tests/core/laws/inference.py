@@ -1,5 +1,7 @@
 """Laws of the cache, of tiles, and of rollout."""
 
+import inspect
+
 import numpy as np
 
 import qkv
@@ -75,6 +77,16 @@ def nothing_merged_with_nothing_is_nothing(merge):
         output, log_totals = merge(np.zeros((3, 2)), empty, np.zeros((3, 2)), empty)
     close(output, np.zeros((3, 2)), atol=0)
     assert (log_totals == -np.inf).all()
+
+
+@law("partial_attention", "tiled_attention")
+def scores_at_the_end_of_float64_give_one_key_all(attend):
+    """The scores are 1.2e308 and -1.2e308, and their distance is no float64."""
+    k, v = np.array([[1.2e154], [-1.2e154]]), np.array([[3.0], [7.0]])
+    for options in ((), (None, 1)) if "tile" in inspect.signature(attend).parameters else ((),):
+        output, log_totals = attend(np.array([[1e154]]), k, v, *options)
+        close(output, [[3.0]])
+        close(log_totals / 1.2e308, [1.0])
 
 
 @law("merge_attention")

@@ -48,17 +48,29 @@ def a_constant_row_becomes_the_shift(layer_norm):
     close(layer_norm(np.full((3, 5), 4.0), p), np.repeat(p.shift[None], 3, axis=0))
 
 
+@law("layer_norm")
+def an_epsilon_of_numpy_keeps_precision(layer_norm):
+    """A float64 scalar of numpy would turn float32 rows into float64."""
+    X = draw((3, 5))[0].astype(np.float32)
+    p = samples.norm(d_model=5, dtype=np.float32, epsilon=np.float64(1e-5))
+    assert layer_norm(X, p).dtype == np.float32
+
+
 @law("rms_norm")
 def rms_equals_the_loop(rms_norm):
-    X, gain = draw((3, 5), (5,))
-    expected = [
-        [
-            x * g / math.sqrt(math.fsum(y * y for y in row) / 5 + 0.3)
-            for x, g in zip(row, gain, strict=True)
+    X, gain = draw((2, 3, 5), (5,))
+    for epsilon, given in ((0.3, (0.3,)), (1e-5, ())):
+        expected = [
+            [
+                [
+                    x * g / math.sqrt(math.fsum(y * y for y in row) / 5 + epsilon)
+                    for x, g in zip(row, gain, strict=True)
+                ]
+                for row in rows
+            ]
+            for rows in X
         ]
-        for row in X
-    ]
-    close(rms_norm(X, gain, 0.3), expected)
+        close(rms_norm(X, gain, *given), expected)
 
 
 @law("relu")
@@ -71,6 +83,7 @@ def gelu_equals_the_loop(gelu):
     (x,) = draw((3, 5))
     close(gelu(3 * x), [[oracles.gelu(3 * y) for y in row] for row in x])
     close(gelu(np.array([-40.0, 40.0])), [0.0, 40.0])
+    close(gelu(np.array([-1e308, 1e308])), [0.0, 1e308], atol=0)
 
 
 @law("feed_forward")

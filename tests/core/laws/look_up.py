@@ -36,6 +36,16 @@ def nearest_takes_the_largest_dot_product(look_up):
 
 
 @law("nearest_look_up")
+def each_batch_is_looked_up_alone(look_up):
+    q, k, v = draw((11, N_Q, D_K), (11, N_K, D_K), (11, N_K, D_V), seed=2)
+    output, weights = look_up(q, k, v)
+    for b in range(11):
+        best = [max(range(N_K), key=lambda j, b=b, a=a: oracles.dot(a, k[b, j])) for a in q[b]]
+        close(output[b], v[b, best])
+        close(weights[b], np.eye(N_K)[best])
+
+
+@law("nearest_look_up")
 def of_equal_keys_the_first_is_taken(look_up):
     output, _ = look_up([[1.0, 0.0]], [[0.0, 1.0], [2.0, 0.0], [2.0, 9.0]], [[1.0], [2.0], [3.0]])
     close(output, [[2.0]])
@@ -49,12 +59,14 @@ def kernel_equals_the_loop(regress):
         expected = oracles.attention_from_scores(scores, v)
         for actual, wanted in zip(regress(q, k, v, bandwidth), expected, strict=True):
             close(actual, wanted)
+    close(regress(q, k, v)[0], regress(q, k, v, 1.0)[0], atol=0)
 
 
 @law("kernel_regression")
 def a_narrow_kernel_returns_the_measurement(regress):
     k, v = np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [7.0], [11.0]])
-    close(regress(k, k, v, 1e-3)[0], v)
+    for bandwidth in (1e-3, 1e-110):  # the square of the second is still a divisor
+        close(regress(k, k, v, bandwidth)[0], v)
 
 
 @law("kernel_regression")

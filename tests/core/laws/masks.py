@@ -59,3 +59,8 @@ def window_joins_with_causal(window_mask):
     """The last `reach` tokens and the query itself."""
     joined = oracles.causal(5, 5) & window_mask(5, reach=2)
     assert joined.sum(axis=1).tolist() == [1, 2, 3, 3, 3]
+
+
+@law("window_mask")
+def a_window_reaches_the_neighbours_unless_told(window_mask):
+    _same(window_mask(5), [[abs(t - j) <= 1 for j in range(5)] for t in range(5)])

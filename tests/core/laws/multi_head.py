@@ -135,6 +135,8 @@ def head_steps_are_the_steps(multi_head_steps):
     close(steps.writes.sum(axis=0) + p.b_O, output, 1e-11)
     for h in range(N_HEADS):
         close(steps.attention.q[h], oracles.project(X_q, p.W_Q[h], p.b_Q[h]), 1e-11)
+        close(steps.attention.k[h], oracles.project(X_kv, p.W_K[h], p.b_K[h]), 1e-11)
+        close(steps.attention.v[h], oracles.project(X_kv, p.W_V[h], p.b_V[h]), 1e-11)
         columns = slice(h * D_V, (h + 1) * D_V)
         close(steps.concatenated[:, columns], steps.attention.output[h], atol=0)
         close(steps.writes[h], steps.attention.output[h] @ p.W_O[columns], 1e-11)

@@ -12,6 +12,7 @@ rotation = law("rotary_positions", "rotary_positions_halves")
 def sinusoids_equal_the_loop(positions):
     for n, d_model, offset in [(7, 10, 0), (3, 5, 2), (2, 1, 9), (1, 2, 4000)]:
         close(positions(n, d_model, offset), oracles.sinusoid(n, d_model, offset))
+    close(positions(7, 10), oracles.sinusoid(7, 10))
 
 
 @law("sinusoidal_positions")

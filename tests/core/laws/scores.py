@@ -93,6 +93,16 @@ def a_bias_of_minus_infinity_is_a_mask(attend):
 
 
 @law("attention_with_bias")
+def the_lowest_number_forbids_as_minus_infinity_does(attend):
+    q, k, v = (x.astype(np.float32) for x in draw((N_Q, D_K), (N_K, D_K), (N_K, D_V), seed=4))
+    bias = np.zeros((N_Q, N_K), np.float32)
+    bias[:, 2] = np.finfo(np.float32).min
+    _, weights = attend(q, k, v, bias)
+    close(weights[:, 2], np.zeros(N_Q), atol=0)
+    close(weights.sum(axis=1), np.ones(N_Q), atol=1e-6)
+
+
+@law("attention_with_bias")
 def a_bias_of_zero_and_one_forbids_nothing(attend):
     q, k, v = draw((N_Q, D_K), (N_K, D_K), (N_K, D_V), seed=2)
     _, weights = attend(q, k, v, oracles.causal(N_Q, N_K, 1).astype(float))
@@ -139,3 +149,12 @@ def capped_attention_caps_before_the_mask(attend):
 def a_high_cap_changes_nothing(attend):
     q, k, v = draw((N_Q, D_K), (N_K, D_K), (N_K, D_V), seed=1)
     close(attend(q, k, v, 1e9)[0], oracles.attention(q, k, v)[0])
+
+
+@law("soft_capped_attention")
+def each_batch_is_capped_alone(attend):
+    q, k, v = draw((11, N_Q, D_K), (11, N_K, D_K), (11, N_K, D_V), seed=2)
+    output, _ = attend(q, k, v, 0.5)
+    for b in range(11):
+        capped = 0.5 * np.tanh(oracles.scores(q[b], k[b]) / math.sqrt(D_K) / 0.5)
+        close(output[b], oracles.attention_from_scores(capped, v[b])[0])
