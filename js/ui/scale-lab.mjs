@@ -1,104 +1,93 @@
-// The lab's drawing: the histogram of scores with the bell that theory predicts, one query's weights, three lines of numbers.
+// The lab's drawing: the scores as a histogram under the bell that was foretold, and the weights of a query, largest first.
+// Knows numbers and names only; what a move means is the caller's affair.
 
-import { BIN, EDGE, QUERIES, bell } from "../math/scale-lab.mjs";
+import { BARS, BINS, QUERIES } from "../math/scale-lab.mjs";
 import { h, set, svg, write } from "./dom.mjs";
 import { number } from "./format.mjs";
 
 /** @typedef {ReturnType<typeof import("../math/scale-lab.mjs").lab>} Lab */
 
-const WIDE = 360;
+const WIDE = 440;
 const TALL = 150;
-const HEAD = 16; // room for words above a picture
-const FOOT = 22;
 
-/** A share in percent, short. @param {number} share */
-export function percent(share) {
-  return share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(100 * share)} %`;
+/** Three digits that count. @param {number} x */
+export function short(x) {
+  return number(x, x === 0 || x >= 100 ? 0 : x >= 10 ? 1 : x >= 1 ? 2 : x >= 0.1 ? 3 : x >= 0.001 ? 4 : 6);
 }
 
 /**
- * One path of bars that stand on the ground.
- * @param {readonly number[]} heights between 0 and 1
- * @param {number} gap
+ * How high the bell stands over the middle of each bin, in scores per bin.
+ * @param {{ predicted: number, edge: number }} made
+ * @param {number} total
  */
-export function bars(heights, gap) {
-  const wide = WIDE / heights.length;
-  return heights
-    .map((height, i) => (height > 0 ? `M${round(i * wide + gap / 2)} ${HEAD + TALL}v${round(-height * TALL)}h${round(wide - gap)}V${HEAD + TALL}` : ""))
-    .join("");
-}
-
-/** @param {readonly number[]} heights */
-function line(heights) {
-  const wide = WIDE / heights.length;
-  return `M${heights.map((height, i) => `${round((i + 0.5) * wide)} ${round(HEAD + TALL - height * TALL)}`).join("L")}`;
-}
-
-/** @param {number} x */
-function round(x) {
-  return Number(x.toFixed(2));
-}
-
-export function labView() {
-  const text = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ anchor, words = "") => svg("text", { x, y, "text-anchor": anchor }, words);
-  const picture = (/** @type {Element[]} */ ...parts) =>
-    svg("svg", { viewBox: `0 0 ${WIDE} ${HEAD + TALL + FOOT}`, role: "img", class: "qkv-scale-picture" }, ...parts, svg("path", { class: "qkv-scale-ground", d: `M0 ${HEAD + TALL}H${WIDE}` }));
-  const ticks = [-EDGE, -EDGE / 2, 0, EDGE / 2, EDGE].map((x) => text(WIDE / 2 + (x / (2 * EDGE + BIN)) * WIDE, HEAD + TALL + 16, x === -EDGE ? "start" : x === EDGE ? "end" : "middle", number(x, 0)));
-
-  const scores = svg("path", { class: "qkv-scale-bars" });
-  const predicted = svg("path", { class: "qkv-scale-bell" });
-  const below = text(0, 11, "start");
-  const above = text(WIDE, 11, "end");
-  const histogram = picture(scores, predicted, below, above, ...ticks);
-
-  const weights = svg("path", { class: "qkv-scale-bars" });
-  const equal = svg("path", { class: "qkv-scale-bell" });
-  const one = text(0, 11, "start", "1");
-  const equalName = text(WIDE, 0, "end");
-  const keys = text(WIDE / 2, HEAD + TALL + 16, "middle");
-  const row = picture(weights, svg("path", { class: "qkv-scale-ground", d: `M0 ${HEAD}H${WIDE}` }), equal, one, equalName, keys);
-
-  const lines = ["Spread of the scores", `Largest weight, mean of ${QUERIES} queries`, "Slope of a weight by its own score, mean"].map((name) => {
-    const value = h("b", {});
-    const beside = h("span", { class: "qkv-scale-beside" });
-    return { value, beside, el: h("div", {}, h("dt", {}, name), h("dd", {}, value, " ", beside)) };
+export function bell({ predicted, edge }, total) {
+  const step = (2 * edge) / BINS;
+  return Array.from({ length: BINS }, (_, bin) => {
+    const at = (-edge + step * (bin + 0.5)) / predicted;
+    return ((total * step) / predicted / Math.sqrt(2 * Math.PI)) * Math.exp(-(at ** 2) / 2);
   });
+}
+
+/** @param {string} title @param {string} label */
+function panel(title, label) {
+  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL + 24}`, role: "img", "aria-label": label });
+  return { picture, el: h("div", { class: "qkv-scale-panel" }, h("p", { class: "qkv-scale-title" }, title), picture) };
+}
+
+/** @param {number} count @param {number} gap */
+function bars(count, gap) {
+  const wide = WIDE / count;
+  return Array.from({ length: count }, (_, i) => svg("rect", { x: i * wide + gap / 2, width: wide - gap, class: "qkv-scale-bar" }));
+}
+
+/** @param {SVGElement} rect @param {number} height a share of the picture */
+function stand(rect, height) {
+  const tall = TALL * Math.max(0, Math.min(1, height));
+  set(rect, { y: TALL - tall, height: tall });
+}
+
+/** @param {string} term @param {string} role */
+function line(term, role = "") {
+  const value = h("b", { class: role });
+  return { value, el: h("div", {}, h("dt", {}, term), h("dd", {}, value)) };
+}
+
+export function scaleView() {
+  const scores = panel(`Scores of ${QUERIES} queries`, "Histogram of the scores and the foretold bell");
+  const counts = bars(BINS, 1);
+  const curve = svg("polyline", { class: "qkv-scale-bell" });
+  const marks = ["start", "middle", "end"].map((anchor, i) => svg("text", { x: (WIDE * i) / 2, y: TALL + 18, "text-anchor": anchor }));
+  scores.picture.append(...counts, curve, svg("path", { class: "qkv-scale-axis", d: `M0 ${TALL}H${WIDE}` }), ...marks);
+
+  const weights = panel("Weights of a query, largest first", "Mean weights by rank and the equal share");
+  const ranks = bars(BARS, 6);
+  const equal = svg("path", { class: "qkv-scale-equal" });
+  const places = Array.from({ length: BARS }, (_, i) => svg("text", { x: (WIDE / BARS) * (i + 0.5), y: TALL + 18, "text-anchor": "middle" }, i + 1));
+  weights.picture.append(...ranks, equal, svg("path", { class: "qkv-scale-axis", d: `M0 ${TALL}H${WIDE}` }), ...places);
+
+  const lines = {
+    predicted: line("spread, foretold"),
+    spread: line("spread, measured"),
+    largest: line("largest weight", "qkv-w"),
+    uniform: line("equal share 1/n_k"),
+    slope: line("mean slope w(1 − w)"),
+  };
   return {
-    pictures: h(
-      "div",
-      { class: "qkv-scale-body" },
-      h("div", {}, h("p", { class: "qkv-scale-title" }, "Scores of all pairs, and the predicted bell"), histogram),
-      h("div", {}, h("p", { class: "qkv-scale-title" }, "Weights of the first query"), row),
-    ),
-    numbers: h("dl", { class: "qkv-scale-numbers" }, ...lines.map(({ el }) => el)),
-    /** @param {{ n: number, made: Lab }} picture */
-    update({ n, made }) {
-      const pairs = QUERIES * n;
-      const expected = bell(made.predicted);
-      const shares = made.bins.map((count) => count / pairs);
-      const top = Math.max(...shares, ...expected);
-      set(scores, { d: bars(shares.map((share) => share / top), 1) });
-      set(predicted, { d: line(expected.map((share) => share / top)) });
-      write(below, made.below ? `${percent(made.below / pairs)} below` : "");
-      write(above, made.above ? `${percent(made.above / pairs)} above` : "");
-      set(histogram, { "aria-label": `Histogram of ${pairs} scores: standard deviation ${number(made.spread)}, predicted ${number(made.predicted)}` });
-      set(weights, { d: bars(made.first, n > 32 ? 1 : 2) });
-      const level = round(HEAD + TALL * (1 - 1 / n));
-      set(equal, { d: `M0 ${level}H${WIDE}` });
-      set(equalName, { y: level - 4 });
-      write(equalName, `equal: ${number(1 / n, 3)}`);
-      write(keys, `${n} keys`);
-      set(row, { "aria-label": `Weights of the first query: the largest is ${number(Math.max(...made.first), 3)}` });
-      /** @type {[string, string][]} */
-      const said = [
-        [number(made.spread, 3), `predicted ${number(made.predicted, 3)}`],
-        [number(made.largest, 3), `equal weights: ${number(1 / n, 3)}`],
-        [number(made.slope, 4), `at equal weights: ${number((1 / n) * (1 - 1 / n), 4)}`],
-      ];
-      said.forEach(([value, beside], i) => {
-        write(lines[i].value, value);
-        write(lines[i].beside, beside);
-      });
+    el: h("div", { class: "qkv-scale-body" }, scores.el, weights.el),
+    numbers: h("dl", { class: "qkv-scale-numbers" }, ...Object.values(lines).map((one) => one.el)),
+    /** @param {Lab} made @param {number} nK */
+    update(made, nK) {
+      const foretold = bell(made, QUERIES * nK);
+      const top = Math.max(...made.counts, ...foretold);
+      counts.forEach((rect, bin) => stand(rect, made.counts[bin] / top));
+      const wide = WIDE / BINS;
+      set(curve, { points: foretold.map((y, bin) => `${((bin + 0.5) * wide).toFixed(1)},${(TALL * (1 - y / top)).toFixed(1)}`).join(" ") });
+      marks.forEach((text, i) => write(text, number((i - 1) * made.edge, 0)));
+      ranks.forEach((rect, rank) => stand(rect, made.ranked[rank] ?? 0));
+      places.forEach((text, rank) => set(text, { visibility: rank < made.ranked.length ? null : "hidden" }));
+      const y = (TALL * (1 - made.uniform)).toFixed(1);
+      set(equal, { d: `M0 ${y}H${WIDE}` });
+      for (const [name, { value }] of Object.entries(lines)) write(value, short(made[/** @type {keyof typeof lines} */ (name)]));
     },
   };
 }
