@@ -16,9 +16,12 @@ from typing import Any
 import numpy as np
 
 from qkv import core
-from qkv.data import running_example
+from qkv.data import round_table, running_example
+from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
+from qkv.widgets.soft_lookup import SoftLookup
+from qkv.widgets.tokens_to_rows import TokensToRows, small_list
 from qkv.widgets.why_three import difference_eigenvalues
 
 FOLDER = Path(__file__).resolve().parents[1] / "js" / "test" / "golden"
@@ -146,6 +149,21 @@ def scale_lab() -> list[dict[str, Any]]:
 
 
 @golden
+def learn_one_head() -> list[dict[str, Any]]:
+    """Train at the round table from several starts: losses, gradients, one table, two maps."""
+    cases = []
+    for seed, rate, steps in [(7, 0.5, 0), (7, 0.5, 1), (7, 0.5, 12), (3, 0.25, 17), (5, 1.0, 9)]:
+        start = round_table().start(seed)
+        numbers = LearnOneHead(
+            **dict(zip(("W_Q", "W_K", "W_V", "W_O"), start, strict=True)), rate=rate, steps=steps
+        ).numbers()
+        _, gradients = loss_and_gradients(*(numbers[name] for name in ("W_Q", "W_K", "W_V", "W_O")))
+        given = {"start": list(start), "rate": rate, "steps": steps}
+        cases.append({**given, **numbers, "gradients": list(gradients)})
+    return cases
+
+
+@golden
 def why_three() -> list[dict[str, Any]]:
     """Tables of scores, tied and not: eigenvalues on differences, asymmetry, margins, weights."""
     rng = np.random.default_rng(8)
@@ -167,6 +185,25 @@ def why_three() -> list[dict[str, Any]]:
         }
 
     return [case(S, 0, len(S) - 1) for S in tables]
+
+
+@golden
+def tokens_to_rows() -> list[dict[str, Any]]:
+    """Texts of all kinds, cut at spaces and by word pieces: tokens, ids and rows."""
+    texts = [
+        *("", "The bank by the river bank", "she ate an apple .", "she ate  an orange ."),
+        *("a A Á", "Kangaroos love embeddings!", "Don't stop: 3.14 > e^1?", "crème brûlée"),
+        *("ΟΔΟΣ Σίσυφος", "Ångström İstanbul ß", "我爱北京天安门", "日本語のテスト", "한국어"),
+        *("a\u200bb\u00a0c\td", "x" * 100, "x" * 101, "☃ 🦘 [SEP] ##s", "fi ﬁ ½ ²"),
+        "sie hat einen Apfel gegessen .",
+    ]
+
+    def case(text: str, mode: str, special: bool) -> dict[str, Any]:
+        found = TokensToRows(text=text, mode=mode, special=special).numbers()
+        return {"text": text, "mode": mode, "special": special, **found}
+
+    kinds = [("wordpiece", False), ("wordpiece", True), ("whitespace", False)]
+    return [{"small": small_list()}, *(case(text, *kind) for text in texts for kind in kinds)]
 
 
 def plain(value: Any) -> Any:

@@ -9,19 +9,25 @@ from typing import Any
 _MODULES = {
     "BookWidget": "base",
     "DotProduct": "dot_product",
+    "LearnOneHead": "learn_one_head",
     "MaskLab": "mask_lab",
     "QKVTracer": "qkv_tracer",
     "ScaleLab": "scale_lab",
+    "SoftLookup": "soft_lookup",
     "SoftmaxBench": "softmax_bench",
+    "TokensToRows": "tokens_to_rows",
     "WhyThree": "why_three",
 }
 __all__ = [
     "BookWidget",
     "DotProduct",
+    "LearnOneHead",
     "MaskLab",
     "QKVTracer",
     "ScaleLab",
+    "SoftLookup",
     "SoftmaxBench",
+    "TokensToRows",
     "WhyThree",
 ]
 
