@@ -1,5 +1,7 @@
 """What a reader sees after a slip in the later chapters, word for word."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -208,6 +210,52 @@ SHAPE_ERRORS = {
         lambda: qkv.FeedForwardParameters(ones(3, 5), ones(3), ones(5, 3), None),
         "b_1 must have 5 entries, got (3,)",
     ),
+    "a stack of W_1": (
+        lambda: qkv.FeedForwardParameters(ones(2, 3, 5), None, ones(5, 3), None),
+        "W_1 must be (d_model, d_ff), got (2, 3, 5)",
+    ),
+    "a stack of W_2": (
+        lambda: qkv.FeedForwardParameters(ones(3, 5), None, ones(2, 5, 3), None),
+        "W_2 must be (d_ff, d_model), got (2, 5, 3)",
+    ),
+    "rows of another width than W_1": (
+        lambda: qkv.feed_forward(ones(5, 3), samples.feed_forward()),
+        "W_1 must have d_in=3 rows, one for each column of X, got 11: X is (5, 3), W_1 is (11, 13)",
+    ),
+    "rows of another width going back through the norm": (
+        lambda: qkv.layer_norm_backward(ones(5, 3), samples.norm(), ones(5, 3)),
+        "X must have d_model=11 columns as gain has, got 3: X is (5, 3)",
+    ),
+    "rows of another width going back through heads": (
+        lambda: qkv.project_heads_backward(ones(5, 7), ones(3, 11, 2), ones(3, 5, 2)),
+        "X must have 11 columns, one for each row of W[i], got 7: X is (5, 7), W is (3, 11, 2)",
+    ),
+    "one row into an encoder": (
+        lambda: qkv.encoder(ones(11), [samples.encoder_layer()]),
+        "X must end in (n, d_model), got (11,); for one row write X[None, :]",
+    ),
+    "one row into a decoder": (
+        lambda: qkv.decoder(ones(11), ones(17, 19), [samples.decoder_layer()]),
+        "X must end in (n_q, d_model), got (11,); for one row write X[None, :]",
+    ),
+    "a stack of tables for a Transformer": (
+        lambda: qkv.TransformerParameters(ones(2, 7, 11), ones(7, 11), (), ()),
+        "E_source must be (n_vocabulary, d_model), got (2, 7, 11)",
+    ),
+    "an encoder wider than its table": (
+        lambda: qkv.TransformerParameters(ones(7, 5), ones(7, 11), (samples.encoder_layer(),), ()),
+        "layer 0 of encoder is given rows 5 wide, and is made for 11",
+    ),
+    "a decoder that reads another memory": (
+        lambda: qkv.TransformerParameters(
+            ones(7, 11), ones(7, 11), (samples.encoder_layer(),), (samples.decoder_layer(),)
+        ),
+        "layer 0 of the decoder's cross-attention is given rows 11 wide, and is made for 19",
+    ),
+    "heads of keys without their axis": (
+        lambda: qkv.repeat_kv_heads(ones(5, 7), 2),
+        "x must end in (n_kv_heads, n, d), got (5, 7)",
+    ),
     "a layer that changes the width": (
         lambda: qkv.EncoderLayerParameters(
             HEADS, samples.norm(), samples.feed_forward(), samples.norm()
@@ -397,6 +445,36 @@ VALUE_ERRORS = {
         "a dot product of X and X can reach inf, and float64 ends at 1.8e+308",
     ),
 }
+
+WIDER = {  # each part of a layer made for rows of 7, or giving them
+    "d_q": ("attention", samples.multi_head(d_q=7, d_kv=11, d_model=11)),
+    "d_kv": ("attention", samples.multi_head(d_q=11, d_kv=7, d_model=11)),
+    "W_O": ("attention", samples.multi_head(d_q=11, d_kv=11, d_model=7)),
+    "feed_forward": ("feed_forward", samples.feed_forward(d_model=7)),
+    "norm_2": ("norm_2", samples.norm(d_model=7)),
+}
+WIDER_OF_DECODER = {
+    **{name: ("self_attention", part) for name, (_, part) in [*WIDER.items()][:3]},
+    "feed_forward": WIDER["feed_forward"],
+    "norm_2": WIDER["norm_2"],
+    "cross_d_q": ("cross_attention", samples.multi_head(d_q=7, d_kv=19, d_model=11)),
+    "cross_W_O": ("cross_attention", samples.multi_head(d_q=11, d_kv=19, d_model=7)),
+    "norm_3": ("norm_3", samples.norm(d_model=7)),
+}
+
+
+@pytest.mark.parametrize(
+    ("layer", "name", "part"),
+    [
+        *((samples.encoder_layer(), name, part) for name, part in WIDER.items()),
+        *((samples.decoder_layer(), name, part) for name, part in WIDER_OF_DECODER.items()),
+    ],
+)
+def test_a_part_of_another_width_is_named(layer, name, part):
+    with pytest.raises(qkv.ShapeError) as caught:
+        dataclasses.replace(layer, **dict([part]))
+    text = f"a residual sum needs one width: norm_1 has d_model=11, {name} has 7"
+    assert str(caught.value) == text
 
 
 @pytest.mark.parametrize("slip", SHAPE_ERRORS)

@@ -43,6 +43,14 @@ def cross_entropy_slope(backward):
     _agrees(backward(scores, targets), loss, scores)
 
 
+@law("cross_entropy_backward")
+def each_batch_of_losses_goes_back_alone(backward):
+    (scores,) = draw((2, 3, 5), seed=1)
+    targets = np.array([[4, 0, 2], [1, 1, 3]])
+    for b in range(2):
+        close(backward(scores, targets)[b], backward(scores[b], targets[b]), atol=0)
+
+
 @law("project_backward")
 def projection_slopes(backward):
     X, W, b, g = draw((2, 3, 5), (5, 7), (7,), (2, 3, 7))

@@ -142,6 +142,13 @@ def causal_tiles_equal_the_loop(attend):
             output, log_totals = attend(q, k, v, offset, tile)
             close(output, oracles.attention(q, k, v, mask)[0])
             close(log_totals, qkv.partial_attention(q, k, v, mask)[1])
+        close(attend(q, k, v, offset)[0], output)
+
+
+@law("tiled_causal_attention")
+def without_an_offset_the_first_query_sees_the_first_key(attend):
+    q, k, v = draw((N, D_K), (N, D_K), (N, D_V), seed=7)
+    close(attend(q, k, v)[0], oracles.attention(q, k, v, oracles.causal(N, N))[0])
 
 
 @law("attention_rollout")

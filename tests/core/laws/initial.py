@@ -63,4 +63,5 @@ def a_transformer_runs_from_the_start(initial):
     assert (len(p.encoder), len(p.decoder)) == (2, 2)
     assert (p.E_source.shape, p.E_target.shape) == ((23, 19), (29, 11))
     close(np.mean(np.sum(p.E_target**2, axis=1)), 1.0, atol=0.3)
+    close(np.mean(np.sum(p.E_source**2, axis=1)), 1.0, atol=0.3)
     assert qkv.transformer([1, 2, 3], [0, 4], p).shape == (2, 29)

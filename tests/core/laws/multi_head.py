@@ -1,5 +1,7 @@
 """Laws of multi-head attention. A wrong head split passes every test of shapes and row sums."""
 
+import dataclasses
+
 import numpy as np
 
 import qkv
@@ -217,6 +219,19 @@ def packing_turns_every_matrix_over(pack_in_proj):
             close(state["in_proj_bias"][rows], b[h], atol=0)
     close(state["out_proj.weight"], p.W_O.T, atol=0)
     close(state["out_proj.bias"], p.b_O, atol=0)
+
+
+@law("pack_in_proj")
+def a_missing_bias_is_packed_as_zeros(pack_in_proj):
+    """torch has one switch for all biases."""
+    p = samples.multi_head(d_q=6, d_kv=6, d_k=2, d_v=2, d_model=6, dtype=np.float32)
+    for name, rows in (("b_Q", slice(0, 6)), ("b_K", slice(6, 12)), ("b_V", slice(12, 18))):
+        state = pack_in_proj(dataclasses.replace(p, **{name: None, "b_O": None}))
+        expected = pack_in_proj(p)["in_proj_bias"]
+        expected[rows] = 0.0
+        close(state["in_proj_bias"], expected, atol=0)
+        close(state["out_proj.bias"], np.zeros(6), atol=0)
+        assert {x.dtype for x in state.values()} == {np.dtype(np.float32)}
 
 
 @law("pack_in_proj")
