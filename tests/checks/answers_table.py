@@ -498,6 +498,64 @@ def share_right(S):
     return np.square(S / 2 - S.T / 2).sum() / np.square(S).sum()
 
 
+# --- scale ---------------------------------------------------------------------------------------
+
+
+def bare(q, k):
+    return np.einsum("...id,...jd->...ij", q, k)
+
+
+def divided_right(q, k):
+    return bare(q, k) / np.sqrt(np.shape(q)[-1])
+
+
+def divided_by_loops(q, k):
+    flat_q, flat_k = (x.reshape(-1, *x.shape[-2:]) for x in (q, k))
+    out = []
+    for one, other in zip(flat_q, flat_k, strict=True):
+        out.append([[sum(a * b for a, b in zip(x, y, strict=True)) for y in other] for x in one])
+    return np.reshape(out, (*q.shape[:-1], k.shape[-2])) / q.shape[-1] ** 0.5
+
+
+def divided_in_place(q, k):
+    q /= np.sqrt(q.shape[-1])
+    return bare(q, k)
+
+
+def spread_right(mq, vq, mk, vk, d):
+    return (d * ((vq + mq**2) * (vk + mk**2) - mq**2 * mk**2)) ** 0.5
+
+
+def back_right(w, g, k, f):
+    d = w * (g - (w * g).sum(-1, keepdims=True))
+    return f * (d @ k)
+
+
+def back_jacobian(w, g, k, f):
+    J = w[..., None] * np.eye(w.shape[-1]) - w[..., None] * w[..., None, :]
+    return f * np.einsum("...ij,...j->...i", J, g) @ k
+
+
+def back_in_place(w, g, k, f):
+    g -= (w * g).sum(-1, keepdims=True)
+    return f * (w * g) @ k
+
+
+def factor_at(f, d, n_q=3, n_k=5):
+    return f(np.ones((n_q, d)), np.ones((n_k, d)))[0, 0] / d
+
+
+def power_right(f):
+    return np.log(factor_at(f, 18) / factor_at(f, 2)) / np.log(9)
+
+
+def power_one_hot(f):
+    q, k = np.zeros((2, 7)), np.zeros((3, 7))
+    q[0, 0] = k[0, 0] = 1
+    wide_q, wide_k = (np.pad(x, ((0, 0), (0, 6 * 7))) for x in (q, k))
+    return np.log(f(wide_q, wide_k)[0, 0] / f(q, k)[0, 0]) / np.log(7)
+
+
 # --- masks ---------------------------------------------------------------------------------------
 
 
@@ -1094,6 +1152,102 @@ WRONG = {
         ),
         (order_some(order_swaps, 1e-2), "a faint order", "for you to count it"),
     ],
+    "scale.divide": [
+        (lambda q, k: bare(q, k) / np.sqrt(len(q)), "one head", "number of queries"),
+        (lambda q, k: bare(q, k) / np.sqrt(len(k)), "one head", "number of keys"),
+        (bare, "one head", "bare dot products"),
+        (lambda q, k: bare(q, k) / q.shape[-1], "one head", "d_k itself"),
+        (lambda q, k: bare(q, k) * np.sqrt(q.shape[-1]), "one head", "multiply by the root"),
+        (lambda q, k: bare(q, k) / q.shape[-1] ** 0.25, "one head", "fourth root"),
+        (
+            lambda q, k: bare(q, k) / np.linalg.norm(q, axis=-1, keepdims=True),
+            "one head",
+            "own length",
+        ),
+        (lambda q, k: bare(q, k) / 8, "one head", "How many products"),
+        (lambda q, k: q @ k.T / np.sqrt(q.shape[1]), "a batch", "Which two axes"),
+        (lambda q, k: bare(q, k) / np.sqrt(q.shape[1]), "a batch", "took axis 1"),
+        (
+            lambda q, k: bare(q, k) / np.sqrt(q.shape[0] if q.ndim > 2 else q.shape[1]),
+            "a batch",
+            "root of the batch",
+        ),
+        (divided_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "scale.means": [
+        (lambda mq, vq, mk, vk, d: d * vq * vk, "both means 0", "That is the variance"),
+        (lambda mq, vq, mk, vk, d: (vq * vk) ** 0.5, "both means 0", "spread of one product"),
+        (lambda mq, vq, mk, vk, d: d * (vq * vk) ** 0.5, "both means 0", "What adds up"),
+        (lambda mq, vq, mk, vk, d: (d * (vq + vk)) ** 0.5, "both means 0", "right for a sum"),
+        (lambda mq, vq, mk, vk, d: d**0.5 * vq * vk, "both means 0", "for standard deviations"),
+        (lambda mq, vq, mk, vk, d: d**0.5, "both means 0", "variances of 1"),
+        (lambda mq, vq, mk, vk, d: (d * vq * vk) ** 0.5, "one mean", "does not know the means"),
+        (
+            lambda mq, vq, mk, vk, d: (d * (vq * vk + vq * abs(mk) + vk * abs(mq))) ** 0.5,
+            "one mean",
+            "fourfold",
+        ),
+        (
+            lambda mq, vq, mk, vk, d: (d * (vq * vk + vk * mk**2 + vq * mq**2)) ** 0.5,
+            "one mean",
+            "Whose spread",
+        ),
+        (
+            lambda mq, vq, mk, vk, d: (d * (vq + mq**2) * (vk + mk**2)) ** 0.5,
+            "two means",
+            "must be taken off",
+        ),
+        (
+            lambda mq, vq, mk, vk, d: (d * (vq * vk + vq * mk**2)) ** 0.5,
+            "two means",
+            "mean of the queries",
+        ),
+    ],
+    "scale.backward": [
+        (lambda w, g, k, f: f * g @ k, "one query", "derivative of the softmax"),
+        (lambda w, g, k, f: f * (w * g) @ k, "one query", "nothing could move"),
+        (
+            lambda w, g, k, f: f * (w * (g - g.mean(-1, keepdims=True))) @ k,
+            "one query",
+            "plain mean",
+        ),
+        (lambda w, g, k, f: f * (w * (1 - w) * g) @ k, "one query", "used the diagonal"),
+        (
+            lambda w, g, k, f: f * (g - (w * g).sum(-1, keepdims=True)) @ k,
+            "one query",
+            "without weight",
+        ),
+        (lambda w, g, k, f: back_right(w, g, k, 1), "one query", "off by the factor"),
+        (lambda w, g, k, f: back_right(w, g, k, f * f), "one query", "in it twice"),
+        (lambda w, g, k, f: back_right(w, g, k, 1 / f), "one query", "divide by the factor"),
+        (lambda w, g, k, f: w * (g - (w * g).sum(-1, keepdims=True)), "one query", "Which keys"),
+        (lambda w, g, k, f: f * (w * (g - (w * g).sum())) @ k, "several queries", "over all"),
+        (
+            lambda w, g, k, f: f * (w * (g - (w * g).sum(1, keepdims=True))) @ k,
+            "a batch",
+            "Axis 1 is the keys",
+        ),
+        (back_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "scale.expose": [
+        (
+            lambda f: np.log2(2 * factor_at(f, 6) / factor_at(f, 3)),
+            "the paper's",
+            "plus one half",
+        ),
+        (lambda f: factor_at(f, 8) / factor_at(f, 4), "the paper's", "ratio of two factors"),
+        (lambda f: factor_at(f, 16), "the paper's", "factor at one width"),
+        (lambda f: np.log(factor_at(f, 8) / factor_at(f, 4)), "the paper's", "logarithm"),
+        (lambda f: f(np.ones((3, 4)), np.ones((5, 7))), "the paper's", "Which shapes"),
+        (lambda f: -0.5, "no factor", "divides by nothing"),
+        (lambda f: -0.5 if factor_at(f, 8) < 1 else 0.0, "one over d_k", "two divisors"),
+        (lambda f: np.log(factor_at(f, 64)) / np.log(64), "a fixed number", "one width"),
+        (
+            lambda f: np.log2(factor_at(f, 8, 8, 8) / factor_at(f, 4, 4, 4)),
+            "a number of tokens",
+            "must stay fixed",
+        ),
+    ],
     "masks.causal": [
         (lambda s, o: hidden(s, triangle(s, -1)), "no offset", "May a token look at itself"),
         (lambda s, o: hidden(s, triangle(s, 1)), "no offset", "one key too many"),
@@ -1341,6 +1495,13 @@ RIGHT = {
     ],
     "look_up.one_length": [dot_wide, soft_right],
     "look_up.order_test": [order_some(order_swaps), lambda *a: int(order_some(order_swaps)(*a))],
+    "scale.divide": [divided_right, divided_by_loops],
+    "scale.means": [
+        spread_right,
+        lambda mq, vq, mk, vk, d: np.sqrt(d * (vq * vk + vq * mk**2 + vk * mq**2)),
+    ],
+    "scale.backward": [back_right, back_jacobian],
+    "scale.expose": [power_right, power_one_hot],
     "masks.causal": [
         future_right,
         lambda s, o: np.where(np.tri(*s.shape[-2:], o) == 0, -np.inf, s).tolist(),

@@ -4,7 +4,17 @@
 The book's pages and notebooks are made from the same exercises: see ``get`` and ``ids``.
 """
 
-from qkv.checks import dot_product, look_up, masks, projections, softmax, why_three
+from qkv.checks import (
+    dot_product,
+    look_up,
+    masks,
+    projections,
+    scale,
+    scale,
+    softmax,
+    tokens,
+    why_three,
+)
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
 from qkv.checks.exercise import (
     Case,
@@ -39,11 +49,15 @@ __all__ = [
     "get",
     "hint",
     "ids",
+    "learning",
     "look_up",
     "masks",
     "projections",
     "register",
+    "scale",
+    "scale",
     "softmax",
     "solution",
+    "tokens",
     "why_three",
 ]
