@@ -857,7 +857,275 @@ def order_swaps(n):
             yield order
 
 
+# --- tokens --------------------------------------------------------------------------------------
+
+
+def cut_right(word, vocabulary):
+    ids, begin = [], 0
+    while begin < len(word):
+        fits = [
+            end
+            for end in range(begin + 1, len(word) + 1)
+            if ("##" if begin else "") + word[begin:end] in vocabulary
+        ]
+        if not fits:
+            return np.array([vocabulary["[UNK]"]])
+        ids.append(vocabulary[("##" if begin else "") + word[begin : fits[-1]]])
+        begin = fits[-1]
+    return np.array(ids)
+
+
+def cut_marks_all(word, vocabulary):
+    return [vocabulary["##" + word]]
+
+
+def cut_shortest(word, vocabulary):
+    return [vocabulary[c if t == 0 else "##" + c] for t, c in enumerate(word)]
+
+
+def cut_whole_only(word, vocabulary):
+    return [vocabulary[word]]
+
+
+def cut_no_mark(word, vocabulary):
+    ids, rest = [], word
+    while rest:
+        end = max(e for e in range(1, len(rest) + 1) if rest[:e] in vocabulary)
+        ids.append(vocabulary[rest[:end]])
+        rest = rest[end:]
+    return ids
+
+
+def cut_first(word, vocabulary):
+    return cut_right(word, vocabulary)[:1]
+
+
+def cut_from_the_right(word, vocabulary):
+    ids, end = [], len(word)
+    while end:
+        start = next(
+            (s for s in range(end) if ("##" if s else "") + word[s:end] in vocabulary), None
+        )
+        if start is None:
+            return [vocabulary["[UNK]"]]
+        ids.insert(0, vocabulary[("##" if start else "") + word[start:end]])
+        end = start
+    return ids
+
+
+def cut_fewest(word, vocabulary, begin=0):
+    if begin == len(word):
+        return []
+    ways = []
+    for end in range(begin + 1, len(word) + 1):
+        piece = ("##" if begin else "") + word[begin:end]
+        rest = cut_fewest(word, vocabulary, end) if piece in vocabulary else None
+        if rest is not None:
+            ways.append([vocabulary[piece], *rest])
+    return min(ways, key=len) if ways else None if begin else [vocabulary["[UNK]"]]
+
+
+def cut_unknown_rest(word, vocabulary, tail=True):
+    ids, begin = [], 0
+    while begin < len(word):
+        for end in range(len(word), begin, -1):
+            if ("##" if begin else "") + word[begin:end] in vocabulary:
+                break
+        else:
+            return ids + [vocabulary["[UNK]"]] * tail
+        ids.append(vocabulary[("##" if begin else "") + word[begin:end]])
+        begin = end
+    return ids
+
+
+def cut_key_error(word, vocabulary):
+    ids, begin = [], 0
+    while begin < len(word):
+        end = len(word)
+        while end > begin + 1 and ("##" if begin else "") + word[begin:end] not in vocabulary:
+            end -= 1
+        ids.append(vocabulary[("##" if begin else "") + word[begin:end]])
+        begin = end
+    return ids
+
+
+def cut_writes(word, vocabulary):
+    out = cut_right(word, vocabulary)
+    vocabulary[word] = 0
+    return out
+
+
+def hot_right(ids, n):
+    return (np.asarray(ids)[..., None] == np.arange(n)).astype(float)
+
+
+def hot_loop(ids, n):
+    H = np.zeros((len(ids), n))
+    for t, i in enumerate(ids):
+        H[t, i] = 1
+    return H
+
+
+def hot_first(ids, n):
+    H = hot_right(ids, n)
+    for t, i in enumerate(np.ravel(ids)):
+        if i in np.ravel(ids)[:t]:
+            H.reshape(-1, n)[t] = 0
+    return H
+
+
+def table_right(ids, G, n):
+    grad = np.zeros((n, G.shape[-1]))
+    for i, g in zip(np.ravel(ids), G.reshape(-1, G.shape[-1]), strict=True):
+        grad[i] += g
+    return grad
+
+
+def table_careless(ids, G, n):
+    grad = np.zeros((n, G.shape[-1]))
+    grad[ids] += G
+    return grad
+
+
+def table_first(ids, G, n):
+    return table_careless(ids[::-1], G[::-1], n)
+
+
+def table_by_place(ids, G, n):
+    grad = np.zeros((n, G.shape[-1]))
+    grad[: len(G)] += G
+    return grad
+
+
+def table_mean(ids, G, n):
+    count = np.array([max(1, (ids == i).sum()) for i in range(n)])
+    return table_right(ids, G, n) / count[:, None]
+
+
+def table_of_last(ids, G, n):
+    return table_right(ids, G, n) if ids.ndim == 1 else table_right(ids[-1], G[-1], n)
+
+
+def table_each(ids, G, n):
+    if ids.ndim == 1:
+        return table_right(ids, G, n)
+    return [table_right(i, g, n) for i, g in zip(ids, G, strict=True)]
+
+
+def table_one_axis(ids, G, n):
+    grad = np.zeros((n, G.shape[-1]))
+    for t in range(len(ids)):
+        grad[int(ids[t])] += G[t]
+    return grad
+
+
+def know_flags(embedder, ids, least=1e-9):
+    X = embedder(ids)
+    return np.array([abs(X[t] - embedder(ids[[t]])[0]).max() > least for t in range(len(ids))])
+
+
+def know_right(embedder, ids):
+    return int(know_flags(embedder, ids).sum())
+
+
+def know_padded(embedder, ids):
+    rows = [embedder(np.array([i]))[0] for i in ids]
+    return float(len(ids) - np.isclose(embedder(ids), rows, rtol=0, atol=1e-9).all(-1).sum())
+
+
+def know_twins(embedder, ids):
+    X = embedder(ids)
+    return sum(
+        any(i == ids[s] and abs(X[s] - X[t]).max() > 1e-9 for s in range(t))
+        for t, i in enumerate(ids)
+    )
+
+
+def know_shuffled(embedder, ids):
+    back = embedder(ids[::-1])[::-1]
+    return int((abs(embedder(ids) - back) > 1e-9).any(-1).sum())
+
+
+def know_repeats(embedder, ids):
+    return len(ids) - len(set(ids.tolist()))
+
+
+def know_first_row(embedder, ids):
+    X = embedder(ids)
+    return int((abs(X - X[0]) > 1e-9).any(-1).sum())
+
+
+def know_one_column(embedder, ids):
+    return know_right(lambda given: embedder(given)[:, :1], ids)
+
+
+def know_scalar(embedder, ids):
+    return sum(abs(embedder(ids)[t] - embedder(int(ids[t]))[0, 0]).max() for t in range(len(ids)))
+
+
 WRONG = {
+    "tokens.cut": [
+        (cut_shortest, "a word that is in the list", "Which end do you try first?"),
+        (cut_marks_all, "a word that is in the list", "When does a piece carry"),
+        (lambda w, v: list(cut_shortest(w, v))[:-1], "a word that is in the list", "loop end?"),
+        (lambda w, v: cut_right(w, v)[0] + 1, "a word that is in the list", "longest piece"),
+        (cut_whole_only, "pieces inside", "Your code stopped"),
+        (cut_no_mark, "pieces inside", "without ##"),
+        (cut_first, "pieces inside", "stop behind the first piece"),
+        (cut_from_the_right, "short against long", "At which end does the rule begin?"),
+        (cut_fewest, "short against long", "does not count pieces"),
+        (cut_unknown_rest, "no piece fits", "made the rest unknown"),
+        (lambda w, v: cut_unknown_rest(w, v, False), "no piece fits", "nobody will know"),
+        (cut_key_error, "no piece fits", "Where would `end` go?"),
+        (cut_writes, "inputs untouched", "`vocabulary` is not what it was"),
+    ],
+    "tokens.one_hot": [
+        (lambda ids, n: hot_right(ids, n).T, "one sentence", "Which axis of H"),
+        (lambda ids, n: hot_right(ids - 1, n), "one sentence", "From which number"),
+        (lambda ids, n: np.eye(n)[: len(ids)], "one sentence", "into column t"),
+        (lambda ids, n: hot_right(ids, n) * ids[..., None], "one sentence", "wrote the id"),
+        (lambda ids, n: hot_right(ids, n + 1), "one sentence", "a column too many"),
+        (lambda ids, n: hot_right(ids, max(ids) + 1), "one sentence", "how wide it must be"),
+        (lambda ids, n: hot_right(ids, n).sum(0), "one sentence", "how often each id"),
+        (lambda ids, n: 1 - hot_right(ids, n), "one sentence", "Multiply your H"),
+        (hot_first, "a token twice", "got no 1"),
+        (lambda ids, n: hot_right(ids, n).reshape(-1, n), "a batch in front", "one long sentence"),
+        (hot_loop, "a batch in front", "count on one axis?"),
+    ],
+    "tokens.table_gradient": [
+        (table_by_place, "no token twice", "Which row did token t read?"),
+        (lambda ids, G, n: G, "no token twice", "That is G itself"),
+        (lambda ids, G, n: -table_right(ids, G, n), "no token twice", "signs are turned"),
+        (lambda ids, G, n: table_right(ids, G, n).T, "no token twice", "To which?"),
+        (table_careless, "a token twice", "the last place only"),
+        (table_first, "a token twice", "the first place only"),
+        (table_mean, "a token twice", "how often the token comes"),
+        (table_of_last, "a batch in front", "Only the last sentence"),
+        (table_each, "a batch in front", "How many tables"),
+        (table_one_axis, "a batch in front", "ids of one axis"),
+    ],
+    "tokens.alone": [
+        (know_repeats, "an honest table", "tokens that come twice"),
+        (know_first_row, "an honest table", "all rows with the first"),
+        (lambda embedder, ids: embedder(ids[0]).shape[1], "an honest table", "With what do you"),
+        (lambda embedder, ids: len(embedder(list(ids))[0, 0, :]), "an honest table", "a single id"),
+        (know_twins, "the place is written in", "knows its place"),
+        (lambda e, i: bool(know_right(e, i)) * 1.0, "the place is written in", "How many rows"),
+        (lambda e, i: know_right(e, i) / len(i), "the place is written in", "a share"),
+        (
+            lambda e, i: len(set(i[know_flags(e, i)].tolist())),
+            "the place is written in",
+            "You counted tokens",
+        ),
+        (know_shuffled, "the mean is mixed in", "a mean does not mind"),
+        (
+            lambda e, i: int(np.isin(i, i[know_flags(e, i)]).sum()),
+            "the second time",
+            "Is its first row changed?",
+        ),
+        (lambda e, i: int(know_flags(e, i, 1e-4).sum()), "a faint neighbour", "small differences"),
+        (know_one_column, "one column", "first column"),
+    ],
     "dot_product.loop": [
         (loop_adds_entries, "one entry each", "added the two entries"),
         (loop_squares, "one entry each", "x with itself"),
@@ -1482,6 +1750,16 @@ WRONG = {
 }
 
 RIGHT = {
+    "tokens.cut": [cut_right, lambda w, v: np.array(cut_right(w, v), dtype=float)],
+    "tokens.one_hot": [
+        hot_right,
+        lambda ids, n: (np.arange(n) == np.asarray(ids)[..., None]).astype(np.float32).tolist(),
+    ],
+    "tokens.table_gradient": [
+        table_right,
+        lambda ids, G, n: hot_right(np.ravel(ids), n).T @ G.reshape(-1, G.shape[-1]),
+    ],
+    "tokens.alone": [know_right, know_padded],
     "why_three.smallest_bend": [bend_right, lambda M: float(bend_right(M.T))],
     "why_three.repair": [shared, shared_right],
     "why_three.asymmetry": [

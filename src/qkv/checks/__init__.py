@@ -6,10 +6,10 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 
 from qkv.checks import (
     dot_product,
+    learning,
     look_up,
     masks,
     projections,
-    scale,
     scale,
     softmax,
     tokens,
@@ -54,7 +54,6 @@ __all__ = [
     "masks",
     "projections",
     "register",
-    "scale",
     "scale",
     "softmax",
     "solution",

@@ -296,7 +296,11 @@ def _first_touched(
 ) -> tuple[str, str] | None:
     """Return the name of the first argument that the call changed, and where."""
     for name, old, new in zip(_names(function, before), before, after, strict=True):
-        if callable(old):
+        if callable(old) or isinstance(old, str):
+            continue
+        if isinstance(old, dict):
+            if old != new:
+                return name, f"it had {len(old)} entries, now {len(new)}"
             continue
         old, new = np.asarray(old), np.asarray(new)
         if old.shape != new.shape:
