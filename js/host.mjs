@@ -110,6 +110,8 @@ function mountAll() {
 if (typeof document !== "undefined") {
   const book = (/** @type {any} */ (globalThis).qkvBook ??= {});
   book.widgets ??= {};
+  // Beside this script stand the files that a widget loads later.
+  book.folder = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src.replace(/[^/]*$/, "") ?? "";
   book.mount = mountAll; // a widget's script calls it when it registers after this one
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mountAll);
   else mountAll();

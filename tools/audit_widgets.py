@@ -239,6 +239,33 @@ async def why_three(page: Page, figure: Locator) -> str:
     return ""
 
 
+async def tokens_to_rows(page: Page, figure: Locator) -> str:
+    """Type a word, walk along the tokens, then cut at spaces."""
+    if problem := await _live(figure):
+        return problem
+    names = ["text", "mode", "special", "at"]
+    start = await _traits(figure, names)
+    field, token = figure.locator("input[type=text]"), figure.locator("button[tabindex='0']")
+    mode = figure.locator("input[value=wordpiece]")
+    for control, key in [(field, "é"), (token, "ArrowRight"), (mode, "ArrowLeft")]:
+        await control.focus()
+        await page.keyboard.insert_text(key) if key == "é" else await page.keyboard.press(key)
+        await figure.locator(".qkv-rows:not([aria-busy])").wait_for()
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        found = TokensToRows(**now).numbers()
+        shown = await figure.locator(".qkv-rows-X tbody td").all_inner_texts()
+        if _differ(shown, found["X"], 3 if now["mode"] == "wordpiece" else 0):
+            return f"after {key} X is not what core looks up"
+        shown = await figure.locator(".qkv-rows-tokens small").all_inner_texts()
+        if _differ(shown, found["ids"], 0):
+            return f"after {key} the ids are {shown}"
+    return ""
+
+
 WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
     "learn-one-head": learn_one_head,
@@ -246,5 +273,6 @@ WIDGETS: dict[str, Test] = {
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,
     "softmax-bench": softmax_bench,
+    "tokens-to-rows": tokens_to_rows,
     "why-three": why_three,
 }

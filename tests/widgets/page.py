@@ -17,7 +17,8 @@ def write_page(
     """Write index.html and its scripts; return the page."""
     names = sorted({widget.name for widget in widgets})
     files = ["host.js", *(f"{name}.js" for name in names)]
-    for name in [*files, "widgets.css"]:
+    later = ["word-pieces.js"] if "tokens-to-rows" in names else []
+    for name in [*files, *later, "widgets.css"]:
         (folder / name).write_text(static_text(name), encoding="utf-8")
     (folder / "page.css").write_text(PAGE_CSS, encoding="utf-8")
     scripts = "".join(

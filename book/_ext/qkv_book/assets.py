@@ -34,6 +34,9 @@ SERIF = "@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-{}.
 # Always in the text fonts: what scripts may write, what a reader may see after an edit.
 BASIC_CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "äöüÄÖÜßéèàç–—‘’“”…×·°−→←±"  # noqa: RUF001
 
+# What a widget's script loads later, on the reader's first action.
+LATER = {"qkv/tokens-to-rows.js": "qkv/word-pieces.js"}
+
 # Until the text face arrives, a face of every system is drawn at its width, so that no line moves.
 FALLBACK = "".join(
     f'@font-face{{font-family:"Book Fallback";font-style:{style};'
@@ -206,6 +209,7 @@ def write_assets(app: Sphinx, error: Exception | None) -> None:
     for name in ("book.js", "search.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
     needed = {name for page in pages for name in re.findall(r"_static/(qkv/[\w.-]+\.js)", page)}
+    needed |= {later for script, later in LATER.items() if script in needed}
     for name in sorted(needed):
         source = widget_files(app) / Path(name).name
         if not source.exists():
