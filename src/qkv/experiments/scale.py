@@ -155,6 +155,7 @@ def run(config: Config) -> list[dict]:
     enough = curves["right"] >= ENOUGH
     reached = np.asarray(enough.any(axis=0))
     needed = np.where(reached, enough.argmax(axis=0), config.steps)
+    ends = curves["spread"][-1].tolist()
     return [
         {
             "d_k": config.d_k,
@@ -167,9 +168,10 @@ def run(config: Config) -> list[dict]:
             "at_end": round(float(curves["right"][-20:, i].mean()), 4),
             "largest_at_start": round(float(curves["largest"][0, i]), 4),
             "spread_at_start": round(float(curves["spread"][0, i]), 3),
-            "spread_at_end": round(float(curves["spread"][-1, i]), 3),
+            # A seed that overflowed has none.
+            "spread_at_end": round(end, 3) if math.isfinite(end) else None,
         }
-        for i, seed in enumerate(config.seeds)
+        for i, (seed, end) in enumerate(zip(config.seeds, ends, strict=True))
     ]
 
 
