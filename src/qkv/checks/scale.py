@@ -1,9 +1,10 @@
-"""The exercises of chapter 6: the variance of a dot product, which d, and what a factor changes."""
+"""The exercises of chapter 6: the spread of a dot product, its divisor, and the gradient."""
 
 # ruff: noqa: RUF001 (a minus sign is a minus sign)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,782 +13,777 @@ from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
 from qkv.core.dot_product import dot_product_scores
-from qkv.core.gradients import softmax_backward
+from qkv.core.gradients import attention_backward, softmax_backward
+from qkv.core.scaled_dot_product import attention_steps
 from qkv.core.softmax import softmax
 
 # --- in the page ---------------------------------------------------------------------------------
 
 
-@register("scale.variance")
-def variance() -> Number:
-    """Derive the variance of a dot product whose keys do not have mean 0."""
-    d_k, var_q, mean_k, var_k = 5, 4, 3, 1
-    answer = d_k * var_q * (var_k + mean_k**2)
+@register("scale.spread")
+def spread() -> Number:
+    """Carry the derivation over to other variances."""
+    var_q, var_k, d_k = 4.0, 9.0, 25
+    each = var_q * var_k
     return Number(
-        title="Keys that lean to one side",
+        title="Other variances",
         prompt=(
-            f"All entries are independent. Those of a query have mean 0 and variance {var_q}; those"
-            f" of a key have mean {mean_k} and variance {var_k}. There are {d_k} columns. Derive"
-            " the variance of the dot product, in the three steps of the text. (Check it with a"
-            " hundred thousand draws.)"
+            f"Entries of q have variance {var_q:g}, entries of k variance {var_k:g}; all have mean"
+            f" 0 and are independent, and d_k = {d_k}. Go through the three steps of the derivation"
+            " again. What is the standard deviation of q · k?"
         ),
-        label="Variance",
-        answer=float(answer),
-        right=(
-            "Right: a mean in the keys counts like spread. In trained keys some columns have one."
-        ),
-        otherwise="What is the mean of a squared key entry, when its own mean is not 0?",
+        label="Standard deviation",
+        answer=math.sqrt(d_k * each),
+        right="Right: the variances multiply in each product, and the products' variances add.",
+        otherwise="What is the variance of one product, and how many products are added?",
         wrong=(
+            Wrong(d_k * each, "That is the variance. What is its root?"),
+            Wrong(math.sqrt(each), "That is the spread of one product. How many are added?"),
             Wrong(
-                float(d_k * var_q * var_k),
-                "That holds for keys of mean 0. What is the mean of k squared here?",
-            ),
-            Wrong(float(answer / d_k), "That is one product. How many are added?"),
-            Wrong(
-                float(d_k * var_q * mean_k**2),
-                "You took the keys for constants. Where is their own variance?",
+                d_k * math.sqrt(each),
+                "You added standard deviations. Which of the two adds up over independent terms,"
+                " the standard deviation or the variance?",
             ),
             Wrong(
-                float(d_k * (var_q + var_k)),
-                "You added the two variances. That is for a sum; what happens in a product?",
+                math.sqrt(d_k),
+                "That holds for variances of 1. What is the variance of one product here?",
             ),
             Wrong(
-                float(d_k * var_q * (var_k + mean_k)),
-                "Nearly: the mean of k squared is its variance plus the mean, to which power?",
+                round(math.sqrt(d_k * (var_q + var_k)), 2),
+                "You added the two variances. What happens to variances in a product?",
             ),
             Wrong(
-                float(d_k**2 * var_q * (var_k + mean_k**2)),
-                "You multiplied by the number of columns twice. How do variances of independent"
-                " terms add up?",
+                math.sqrt(d_k) * each,
+                "The variance of one product stands outside the root. Where does it belong?",
+            ),
+        ),
+        tolerance=0.01,
+        hints=(
+            "With mean 0, the variance of an entry is the mean of its square.",
+            "The square of a product is the product of the squares, and the two are independent.",
+            "Add the variance of one product d_k times, and take the root at the end.",
+        ),
+        solution=(
+            f"One product has variance {var_q:g} × {var_k:g} = {each:g}. {d_k} of them have"
+            f" {d_k * each:g}, and the root is {math.sqrt(d_k * each):g}."
+        ),
+    )
+
+
+def _mean_largest(d_k: int, n_k: int) -> float:
+    rng = np.random.default_rng(6)
+    q, k = rng.normal(size=(500, 1, d_k)), rng.normal(size=(500, n_k, d_k))
+    return float(softmax(dot_product_scores(q, k)).max(axis=-1).mean())
+
+
+@register("scale.predict")
+def predict() -> Choice:
+    """Predict the largest weight without a factor."""
+    n_k, d_k = 16, 512
+    largest = _mean_largest(d_k, n_k)
+    return Choice(
+        title="Predict: no factor",
+        prompt=(
+            f"A query and {n_k} keys of width d_k = {d_k}, all entries drawn with variance 1, and"
+            " **no** division. An equal share would be"
+            f" {1 / n_k:.4f}. Before you run anything: how large is the largest weight, on average?"
+        ),
+        options=(
+            Option(
+                "about 0.06: random keys share equally",
+                "All keys are alike on average, but this query meets one draw of them. How far"
+                " apart do two scores lie when their spread is 22?",
+                largest < 0.1,
+            ),
+            Option(
+                "about 0.25",
+                "That is what scores with a spread of 1 give. What is the spread without division?",
+                0.15 < largest < 0.4,
+            ),
+            Option(
+                "exactly 1",
+                "Sometimes, in rounding. But now and then the two best scores lie close together."
+                " What do they do then?",
+                largest == 1,
+            ),
+            Option(
+                "about 0.95",
+                "The best score mostly lies several units above the second best, and each unit is a"
+                f" factor e. Sampled: {largest:.2f}.",
+                0.9 < largest < 1,
             ),
         ),
         hints=(
-            "One product first: its mean is 0, so its variance is the mean of q² k².",
-            "q and k are independent: the mean of q² k² is the mean of q² times the mean of k².",
-            "The mean of k² is its variance plus the square of its mean.",
+            "What is the standard deviation of one score?",
+            "The ratio of two weights is e to the difference of their scores.",
+            "Among 16 scores with a spread of 22, the best two are typically several units apart.",
         ),
         solution=(
-            f"One product: {var_q} · ({var_k} + {mean_k}²) = {var_q * (var_k + mean_k**2)}. The sum"
-            f" of {d_k} independent ones: {answer}, so the spread is {answer**0.5:.2f}. (The terms"
-            " are independent, since each has its own query entry and its own key entry.)"
+            f"**About 0.95** (a sample gives {largest:.3f}). One key that happens to lie well takes"
+            " nearly everything, though nothing has been learned yet."
         ),
     )
 
 
 @register("scale.which_d")
 def which_d() -> Row:
-    """Say what spread each wrong divisor leaves."""
-    d_model, d_k, d_v, n_k = 320, 80, 20, 5
-    divisors = {"d_k": d_k, "d_model": d_model, "d_v": d_v, "n_k": n_k}
-    labels = tuple(f"root of {name}" for name in divisors)
+    """Say how the scores spread under three divisors."""
+    d_k, d_model, n = 64, 512, 100
+    candidates = np.array([d_k, d_model, n], dtype=float)
 
-    def each(rule: Callable[[int], float]) -> tuple[float, ...]:
-        return tuple(float(rule(d)) for d in divisors.values())
+    def row(values: np.ndarray) -> tuple[float, ...]:
+        return tuple(float(x) for x in values)
 
     return Row(
-        title="Four divisors",
+        title="Three roots",
         prompt=(
-            f"A head has d_model = {d_model}, d_k = {d_k}, d_v = {d_v} and looks at n_k = {n_k}"
-            " keys. Entries of q and k are independent with mean 0 and variance 1. Which standard"
-            " deviation do the scores have, if the dot products are divided by each of these?"
+            f"A head of the paper's size: d_model = {d_model}, d_k = {d_k}, and a sentence of n ="
+            f" {n} tokens. Entries of q and k have variance 1. Three programs divide by the root of"
+            " three different sizes. What is the standard deviation of the scores in each (two"
+            " decimals)?"
         ),
-        labels=labels,
-        answer=each(lambda d: (d_k / d) ** 0.5),
-        tolerance=0.005,
-        right="Right. Only the root of d_k gives 1; the others give a number of their own.",
-        otherwise=(
-            "The dot product has variance d_k, whatever you divide by. What does a divisor do to a"
-            " standard deviation?"
+        labels=("root of d_k", "root of d_model", "root of n"),
+        answer=row(np.sqrt(d_k / candidates)),
+        right=(
+            "Right. Two of them run, train and look healthy; their temperature is not the one that"
+            " was meant, and one of them changes with every sentence."
         ),
+        otherwise="What is the spread before the division? Divide it by each of the three roots.",
         wrong=(
+            Wrong(row(d_k / candidates), "These are variances. What is a standard deviation?"),
             Wrong(
-                each(lambda d: d_k / d),
-                "These are variances. Which standard deviations belong to them?",
+                row(np.sqrt(candidates / d_k)),
+                "You have the ratios upside down. Which root is the spread, which the divisor?",
             ),
             Wrong(
-                each(lambda d: (d / d_k) ** 0.5),
-                "Upside down: does a larger divisor make scores larger?",
+                row(np.full(3, 1.0)),
+                "All three cannot give 1. How many products does one dot product add?",
             ),
             Wrong(
-                each(lambda d: d_k**0.5 / d),
-                "You divided by d where its root was asked for. What is the divisor?",
+                row(np.sqrt(d_model / candidates)),
+                "You took d_model as the number of products. How long are q and k in one head?",
             ),
             Wrong(
-                each(lambda d: d_k / d**0.5),
-                "The dot product's variance is d_k. What is its standard deviation?",
-            ),
-            Wrong(
-                each(lambda d: 1.0),
-                "Does every divisor bring the variance to 1? Only one of these four is the number"
-                " of terms in the sum.",
+                row(1 / np.sqrt(candidates)),
+                "That is the factor alone. What is it multiplied with?",
             ),
         ),
+        tolerance=0.006,
         hints=(
-            "Before any division the dot product has variance d_k: one for each column.",
-            "Its standard deviation is the root of d_k. Division by a number divides that.",
-            "So each answer is the root of d_k over the divisor's d.",
+            "The spread of a bare dot product is the root of the number of products in it.",
+            "A head's queries and keys have d_k columns, whatever d_model and n are.",
+            "So each answer is 8 divided by a root.",
         ),
         solution=(
-            "The root of d_k / d: "
-            + ", ".join(
-                f"{label}: {x:g}"
-                for label, x in zip(labels, each(lambda d: (d_k / d) ** 0.5), strict=True)
-            )
-            + ". Dividing by the root of d_model is a bug that training often hides, because it"
-            " only makes the weights too even."
+            "The spread before is √64 = 8. Then: 8/√64 = 1, 8/√512 = "
+            f"{math.sqrt(d_k / d_model):.2f}, 8/√100 = {math.sqrt(d_k / n):.2f}."
         ),
     )
 
 
-def _untrained(rng: np.random.Generator, d_k: int) -> tuple[float, float]:
-    """Return the mean size of a logit's gradient and the length of W_Q's, without a factor."""
-    n, d_model, d_v = 16, 64, 8
-    X = rng.normal(size=(n, d_model))
-    W_Q, W_K = (rng.normal(size=(d_model, d_k)) / d_model**0.5 for _ in range(2))
-    v, grad_output = rng.normal(size=(n, d_v)), rng.normal(size=(n, d_v))
-    q, k = X @ W_Q, X @ W_K
-    grad_scores = softmax_backward(softmax(dot_product_scores(q, k)), grad_output @ v.T)
-    return float(np.abs(grad_scores).mean()), float(np.linalg.norm(X.T @ grad_scores @ k))
+def _gradient_sizes(d_k: int, raw: bool) -> tuple[float, float]:
+    """Return mean and median size of a query's gradient, over many random heads."""
+    rng = np.random.default_rng(66)
+    q, k = rng.normal(size=(300, 13, d_k)), rng.normal(size=(300, 16, d_k))
+    v, grad = rng.normal(size=(300, 16, 5)), rng.normal(size=(300, 13, 5))
+    longer = math.sqrt(d_k) if raw else 1.0  # a longer query undoes the division
+    grad_q = longer * attention_backward(longer * q, k, v, grad)[0]
+    each = np.linalg.norm(grad_q, axis=-1)
+    return float(each.mean()), float(np.median(each))
 
 
-@register("scale.gradient")
-def gradient() -> Choice:
-    """Predict both gradients of an untrained head without a factor."""
-    rng = np.random.default_rng(6)
-    means = {d: np.mean([_untrained(rng, d) for _ in range(20)], axis=0) for d in (1, 512)}
-    logit_grows, whole_grows = (bool(b > a) for a, b in zip(means[1], means[512], strict=True))
+@register("scale.vanish")
+def vanish() -> Choice:
+    """Decide what vanishes without the factor."""
+    (mean_raw, median_raw), (mean, median) = (_gradient_sizes(512, raw) for raw in (True, False))
+    spiky = mean_raw > mean and median_raw < median
     return Choice(
-        title="Predict: does the gradient vanish?",
+        title="Does the gradient vanish?",
         prompt=(
-            "A head without any factor, untrained, 16 tokens. Its width d_k grows from 1 to 512."
-            " Before you read on: what happens to the gradient that reaches one score (mean size),"
-            " and to the length of the whole gradient of W_Q?"
+            "At d_k = 512 without the factor, compared with the same head with it: what happens to"
+            " the gradient that a query receives?"
         ),
         options=(
             Option(
-                "both shrink: the softmax is saturated",
-                "A score's gradient shrinks. But on the way to W_Q it is multiplied by the key."
-                " How long is a key of 512 columns?",
-                not logit_grows and not whole_grows,
+                "it is smaller for all queries",
+                "Saturated rows pass little on. But what multiplies it on the way to the query, and"
+                " how long is a key?",
+                mean_raw < mean and median_raw < median,
             ),
             Option(
-                "both grow: larger numbers everywhere",
-                "The keys grow, yes. But which factor does the softmax put on a score's gradient"
-                " when one weight is nearly 1?",
-                logit_grows and whole_grows,
+                "its mean is larger and its median smaller",
+                "A few queries, whose two best keys are nearly tied, receive a large gradient; most"
+                " receive next to none.",
+                spiky,
             ),
             Option(
-                "the score's grows, W_Q's shrinks",
-                "Which of the two passes through w (1 − w), and which is then multiplied by a long"
-                " key?",
-                logit_grows and not whole_grows,
+                "it is larger for all queries",
+                "The keys are long and undivided. But what does a row with a weight of 0.9999 pass"
+                " on to its scores?",
+                mean_raw > mean and median_raw > median,
             ),
             Option(
-                "the score's shrinks, W_Q's grows",
-                "Right. Both sides of the quarrel have measured something true.",
-                not logit_grows and whole_grows,
+                "it is exactly zero for most queries",
+                "In real numbers no weight is exactly 0 or 1. What does the derivative say then?",
+                median_raw == 0,
             ),
         ),
         hints=(
-            "The chain: W_Q to q, q to the score, the score to the weight.",
-            "The gradient of q is the scores' gradients times the keys. No root divides it here.",
-            "Saturation makes the first factor small; the length of a key grows like the root of"
-            " d_k.",
+            "Two things change: what the softmax passes on, and what it is multiplied by.",
+            "The gradient of a query is a sum of keys, each times the gradient of its score.",
+            "Think of two kinds of rows: one key far ahead, and two keys nearly tied.",
         ),
         solution=(
-            "**The score's shrinks, W_Q's grows.** In the mean over 20 heads the gradient of one"
-            f" score goes from {means[1][0]:.3f} to {means[512][0]:.3f}, the length of W_Q's from"
-            f" {means[1][1]:.0f} to {means[512][1]:.0f}. The text below says who carries it."
+            "**Mean up, median down.** In a sample the mean goes from"
+            f" {mean:.2f} to {mean_raw:.2f}, the median from {median:.2f} to {median_raw:.4f}."
         ),
     )
 
 
-# --- code ----------------------------------------------------------------------------------------
+# --- in the notebook -----------------------------------------------------------------------------
 
 
-def _scores_case(rng: np.random.Generator, *batch: int) -> Case:
+def _dots(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return np.asarray(q) @ np.swapaxes(k, -1, -2)
+
+
+def _score_case(rng: np.random.Generator, *batch: int) -> Case:
     n_q, n_k, d_k = sizes(rng, 3)
     q, k = numbers(rng, *batch, n_q, d_k), numbers(rng, *batch, n_k, d_k)
-    return Case((q, k), dot_product_scores(q, k) / np.sqrt(d_k))
+    return Case((q, k), attention_steps(q, k, k).scaled)
 
 
-def _divided(by: Callable[[np.ndarray, np.ndarray], float]) -> Callable[..., np.ndarray]:
-    return lambda q, k: q @ np.swapaxes(k, -1, -2) / by(q, k)
-
-
-@register("scale.repair")
-def repair() -> Code:
-    """Repair a factor that reads the wrong axis."""
+@register("scale.divide")
+def divide() -> Code:
+    """Repair a division by the wrong size."""
     return Code(
         title="Repair this code",
         function="scaled_scores",
         prompt=(
-            "This code is right whenever there are as many keys as columns, so its author's test"
-            " passed. Repair it: scores of shape (…, n_q, n_k) from q (…, n_q, d_k) and k"
-            " (…, n_k, d_k), with any axes in front. Remove the `raise` when you begin."
+            "Scores as in the paper: dot products of queries (..., n_q, d_k) with keys"
+            " (..., n_k, d_k), divided by the root of d_k. The code below passed its author's test,"
+            " in which the arrays were square. Repair it; there may be a batch in front. Remove the"
+            " `raise` when you begin."
         ),
         stub=(
             "def scaled_scores(q, k):\n"
-            '    """Return q k^T / sqrt(d_k), shape (..., n_q, n_k)."""\n'
-            '    raise NotImplementedError("scale.repair")\n'
-            "    d = len(k)\n"
-            "    return q @ np.swapaxes(k, -1, -2) / np.sqrt(d)\n"
+            '    """Return scores of shape (..., n_q, n_k)."""\n'
+            '    raise NotImplementedError("scale.divide")\n'
+            "    n_tokens = len(q)\n"
+            "    return q @ k.T / np.sqrt(n_tokens)\n"
         ),
         rungs=(
             Rung(
-                "two axes",
-                _scores_case,
-                "With q (n_q, d_k) and k (n_k, d_k): how many products are added up in one score?",
+                "one head",
+                _score_case,
+                "How many products does one entry of your table add up?",
                 (
                     Slip(
-                        "the root of n_k",
-                        _divided(lambda q, k: np.sqrt(k.shape[-2])),
-                        "You divide by the root of the number of keys. Does one score become larger"
-                        " when there are more keys?",
+                        "number of queries",
+                        lambda q, k: _dots(q, k) / math.sqrt(q.shape[-2]),
+                        "You divide by the root of the number of queries. Which axis does the dot"
+                        " product sum over?",
                     ),
                     Slip(
-                        "the root of n_q",
-                        _divided(lambda q, k: np.sqrt(q.shape[-2])),
-                        "You divide by the root of the number of queries. What has one query to do"
-                        " with how many others there are?",
+                        "number of keys",
+                        lambda q, k: _dots(q, k) / math.sqrt(k.shape[-2]),
+                        "You divide by the root of the number of keys. Does one score get larger"
+                        " when other keys join?",
+                    ),
+                    Slip("no division", _dots, "These are bare dot products. Where is the root?"),
+                    Slip(
+                        "by d_k",
+                        lambda q, k: _dots(q, k) / q.shape[-1],
+                        "You divide by d_k itself. Does the spread of a sum grow like the number of"
+                        " terms?",
                     ),
                     Slip(
-                        "no factor",
-                        _divided(lambda q, k: 1.0),
-                        "These are the plain dot products. Where is the factor?",
+                        "times the root",
+                        lambda q, k: _dots(q, k) * math.sqrt(q.shape[-1]),
+                        "You multiply by the root. Were the scores too small or too large?",
                     ),
                     Slip(
-                        "d_k without a root",
-                        _divided(lambda q, k: k.shape[-1]),
-                        "You divide by d_k itself. Which spread is left then?",
+                        "twice",
+                        lambda q, k: _dots(q, k) / q.shape[-1] ** 0.25,
+                        "You divide by the fourth root. If you scale q and k each, what becomes of"
+                        " the product?",
                     ),
                     Slip(
-                        "multiplied",
-                        _divided(lambda q, k: 1 / np.sqrt(k.shape[-1])),
-                        "You multiply by the root. Should scores become larger or smaller?",
-                    ),
-                    Slip(
-                        "only half of it",
-                        _divided(lambda q, k: k.shape[-1] ** 0.25),
-                        "You divide by the fourth root. Did you scale q and leave k as it was?",
-                    ),
-                    Slip(
-                        "a typed-in 8",
-                        _divided(lambda q, k: 8.0),
-                        "You divide by 8. For which width is that the root?",
-                    ),
-                    Slip(
-                        "the mean",
-                        _divided(lambda q, k: q.size),
-                        "You divide by the number of all entries. Which axis is summed over?",
+                        "by the lengths",
+                        lambda q, k: _dots(q, k) / np.linalg.norm(q, axis=-1)[..., :, None],
+                        "You divide by each query's own length. Is the root of d_k the length of"
+                        " this query, or what it would be on average?",
                     ),
                 ),
             ),
             Rung(
-                "a batch in front",
-                lambda rng: _scores_case(rng, 13),
-                "There is a third axis now. Which axis of k holds the columns?",
+                "a batch",
+                lambda rng: _score_case(rng, 13, 17),
+                "With a batch in front, which axis is d_k, and which axes do you swap?",
                 (
                     Slip(
-                        "the root of the batch",
-                        _divided(lambda q, k: np.sqrt(k.shape[0])),
-                        "You divide by the root of the size of the batch. From which end do you"
-                        " count the axes?",
+                        "the batch's size",
+                        lambda q, k: _dots(q, k) / math.sqrt(q.shape[0]),
+                        "You divide by the root of the batch. Which axis holds the columns of q?",
                     ),
                     Slip(
-                        "the second axis",
-                        _divided(lambda q, k: np.sqrt(k.shape[1])),
-                        "You read axis 1. With a batch in front, what stands there?",
+                        "second axis",
+                        lambda q, k: _dots(q, k) / math.sqrt(q.shape[1]),
+                        "You took axis 1 for d_k, which is right with two axes only. From which end"
+                        " should one count?",
                     ),
                 ),
-                crash="There is a third axis now. Which line counts axes from the front?",
-            ),
-            Rung(
-                "heads too",
-                lambda rng: _scores_case(rng, 13, 17),
-                "Batch, heads, tokens, columns: which of the four belongs under the root?",
-                (
-                    Slip(
-                        "the root of the model's width",
-                        _divided(lambda q, k: np.sqrt(k.shape[-1] * k.shape[-3])),
-                        "You divide by the root of heads times columns. Over how many columns does"
-                        " one head's sum run?",
-                    ),
-                    Slip(
-                        "the third axis",
-                        _divided(lambda q, k: np.sqrt(k.shape[2])),
-                        "You read axis 2, which was the last when there were three. What is it now?",
-                    ),
+                crash=(
+                    "`k.T` turns all axes round, the batch too. Which two axes should be swapped?"
+                    " Look at `np.swapaxes`."
                 ),
             ),
         ),
         hints=(
-            "`len(k)` is the size of k's first axis. Which axis do you need?",
-            "The sum of a score runs over the columns: the last axis of q and of k.",
-            "Negative axes stay right, however many stand in front.",
+            "One score is a sum. Count its terms.",
+            "d_k is the last axis of q, and of k.",
+            "`np.swapaxes(k, -1, -2)` turns the last two axes; `q.shape[-1]` is d_k.",
         ),
         solution=(
             "```python\n"
             "def scaled_scores(q, k):\n"
-            "    d_k = k.shape[-1]\n"
+            "    d_k = q.shape[-1]\n"
             "    return q @ np.swapaxes(k, -1, -2) / np.sqrt(d_k)\n"
             "```\n\n"
-            "With as many keys as columns, and no batch, the two readings agree: that is why this"
-            " book never lets two sizes be equal."
+            "In a square test n and d_k are one number: no error, no wrong shape, and a temperature"
+            " that changes with the sentence."
         ),
     )
 
 
-def _two_maps(rng: np.random.Generator, d_q: int, d_kv: int, d_k: int) -> Case:
-    W_Q, W_K = numbers(rng, d_q, d_k), numbers(rng, d_kv, d_k)
-    M = W_Q @ W_K.T
-    return Case((W_Q, W_K), float(np.sqrt((M**2).sum() / d_k)))
+def _spread(mean_q: float, var_q: float, mean_k: float, var_k: float, d_k: int) -> float:
+    each = var_q * var_k + var_q * mean_k**2 + var_k * mean_q**2
+    return math.sqrt(d_k * each)
 
 
-def _norm(A: np.ndarray) -> float:
-    return float(np.sqrt((A**2).sum()))
+def _spread_case(rng: np.random.Generator, means: str) -> Case:
+    d_k = int(rng.choice([3, 5, 7, 11]))
+    mean_q, mean_k = (float(x) for x in numbers(rng, 2))
+    var_q, var_k = (float(x) for x in np.round(rng.uniform(0.3, 4.0, size=2), 2))
+    mean_q = mean_q if "q" in means else 0.0
+    mean_k = mean_k if "k" in means else 0.0
+    args = (mean_q, var_q, mean_k, var_k, d_k)
+    return Case(args, _spread(*args))
 
 
-@register("scale.spread")
-def spread() -> Code:
-    """Predict the spread of the scores from the two matrices."""
+@register("scale.means")
+def means() -> Code:
+    """Derive the spread of a dot product when the means are not 0."""
     return Code(
-        title="The spread from the matrices alone",
-        function="score_spread",
+        title="Derive: means that are not 0",
+        function="foretold_spread",
         prompt=(
-            "Now W_Q (d_q, d_k) and W_K (d_kv, d_k) are given, trained or not, and the *inputs* are"
-            " random: two independent rows, entries independent with mean 0 and variance 1. A"
-            " scaled score is x W_Q (y W_K)ᵀ / √d_k. Derive its standard deviation from the two"
-            " matrices, and return it. (Write the score as a sum over all pairs of an entry of x"
-            " and an entry of y.)"
+            "The derivation took all means as 0. Drop that: entries of q have mean `mean_q` and"
+            " variance `var_q`, entries of k `mean_k` and `var_k`, all independent. Derive the"
+            " standard deviation of q · k for width `d_k`, and return it. (Check it on a sample"
+            " before you hand it in.)"
         ),
         stub=(
-            "def score_spread(W_Q, W_K):\n"
-            '    """Return the standard deviation of a scaled score for random inputs."""\n'
-            '    raise NotImplementedError("scale.spread")\n'
+            "def foretold_spread(mean_q, var_q, mean_k, var_k, d_k):\n"
+            '    """Return the standard deviation of the dot product."""\n'
+            '    raise NotImplementedError("scale.means")\n'
         ),
         rungs=(
             Rung(
-                "one column",
-                lambda rng: _two_maps(rng, *sizes(rng, 2), 1),
-                "With one column: x meets W_Q's column and y meets W_K's. Which spread has a"
-                " product of two independent numbers?",
+                "both means 0",
+                lambda rng: _spread_case(rng, ""),
+                "With means of 0: what is the variance of one product, and of d_k of them?",
                 (
                     Slip(
                         "the variance",
-                        lambda Q, K: _norm(Q @ K.T) ** 2,
-                        "You return the variance. Which step is left?",
+                        lambda mq, vq, mk, vk, d: _spread(mq, vq, mk, vk, d) ** 2,
+                        "That is the variance. What was asked for?",
                     ),
                     Slip(
-                        "the sum of entries",
-                        lambda Q, K: (Q @ K.T).sum(),
-                        "You added the entries. What adds up in a sum of independent terms?",
+                        "one product",
+                        lambda mq, vq, mk, vk, d: _spread(mq, vq, mk, vk, 1),
+                        "That is the spread of one product. How many are added?",
                     ),
                     Slip(
-                        "absolute values",
-                        lambda Q, K: np.abs(Q @ K.T).sum(),
-                        "You added sizes. Spreads of independent terms do not add; what does?",
+                        "d_k outside the root",
+                        lambda mq, vq, mk, vk, d: d * _spread(mq, vq, mk, vk, 1),
+                        "You added standard deviations d_k times. What adds up over independent"
+                        " terms?",
                     ),
                     Slip(
-                        "the mean square",
-                        lambda Q, K: np.sqrt(((Q @ K.T) ** 2).mean()),
-                        "You took a mean over the pairs of entries. The score is their sum: what"
-                        " becomes of its variance?",
+                        "variances added",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d * (vq + vk)),
+                        "You added the variances of q and k. That is right for a sum; what is it"
+                        " for a product?",
                     ),
                     Slip(
-                        "the widest entry",
-                        lambda Q, K: np.abs(Q @ K.T).max(),
-                        "You took the largest pair alone. What do the others add?",
+                        "variances squared",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d) * vq * vk,
+                        "You took the variances for standard deviations. What is the root of their"
+                        " product?",
                     ),
                     Slip(
-                        "the assumption",
-                        lambda Q, K: 1.0,
-                        "You return 1, as if q and k had variance 1. Do these matrices give that?",
+                        "the root of d_k alone",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d),
+                        "That holds for variances of 1. Where do yours come in?",
                     ),
                 ),
             ),
             Rung(
-                "several columns",
-                lambda rng: _two_maps(rng, 5, 7, 3),
-                "Several columns now. What stands between an entry of x and an entry of y?",
+                "one mean",
+                lambda rng: _spread_case(rng, "k"),
+                "Let the keys have a mean and almost no variance. What is q · k then, and how far"
+                " does it spread?",
                 (
                     Slip(
-                        "no factor",
-                        lambda Q, K: _norm(Q @ K.T),
-                        "This is the spread of the dot product. Where is the factor of the score?",
+                        "means ignored",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d * vq * vk),
+                        "Your result does not know the means. If all keys are one constant, is the"
+                        " product constant too?",
                     ),
                     Slip(
-                        "d_k without a root",
-                        lambda Q, K: _norm(Q @ K.T) / Q.shape[1],
-                        "You divided by d_k. Of what is a score's divisor the root?",
+                        "mean not squared",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d * (vq * vk + vq * abs(mk))),
+                        "Double the keys, and their part of the variance must grow fourfold. Does"
+                        " yours?",
                     ),
                     Slip(
-                        "the two lengths",
-                        lambda Q, K: _norm(Q) * _norm(K) / np.sqrt(Q.shape[1]),
-                        "You multiplied the sizes of the two matrices. When one column of W_Q is"
-                        " paired with another column of W_K, does that pair stand in the score?",
-                    ),
-                    Slip(
-                        "column by column",
-                        lambda Q, K: np.sqrt(((Q**2).sum(0) * (K**2).sum(0)).sum() / Q.shape[1]),
-                        "You treated the columns' terms as independent. Do two columns of q come"
-                        " from different inputs?",
-                    ),
-                    Slip(
-                        "the largest stretch",
-                        lambda Q, K: np.linalg.norm(Q @ K.T, 2) / np.sqrt(Q.shape[1]),
-                        "You took the largest stretch of the matrix. Random inputs meet all its"
-                        " directions: what do the others add?",
-                    ),
-                    Slip(
-                        "the root of the input's width",
-                        lambda Q, K: _norm(Q @ K.T) / np.sqrt(Q.shape[0]),
-                        "You divided by the root of the width of x. Which width belongs there?",
+                        "wrong partner",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d * (vq * vk + vk * mk**2)),
+                        "You paired the mean of k with the variance of k. Whose spread does a"
+                        " constant key stretch?",
                     ),
                 ),
             ),
             Rung(
-                "small numbers",
-                lambda rng: _small_maps(rng),
-                "These matrices are small, and so are the scores. Did you add something, or cut"
-                " something off?",
+                "two means",
+                lambda rng: _spread_case(rng, "qk"),
+                "Write the mean of the squared product, and take off the square of the mean.",
+                (
+                    Slip(
+                        "second moments",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d * (vq + mq**2) * (vk + mk**2)),
+                        "That is the mean of the square. What must be taken off to get a variance?",
+                    ),
+                    Slip(
+                        "the mean of the keys alone",
+                        lambda mq, vq, mk, vk, d: math.sqrt(d * (vq * vk + vq * mk**2)),
+                        "The mean of the keys has its term. What has the mean of the queries?",
+                    ),
+                ),
             ),
         ),
         hints=(
-            "x W_Q W_Kᵀ yᵀ is a sum over a and b of x_a M_ab y_b, with M = W_Q W_Kᵀ.",
-            "The products x_a y_b have mean 0 and variance 1, and no two of them are correlated.",
-            "So the variance of the dot product is the sum of all squared entries of M.",
+            "The variance of a product is the mean of its square less the square of its mean.",
+            "For independent entries, the mean of a product is the product of the means; the mean"
+            " of a square is variance plus squared mean.",
+            "Multiply out (var_q + mean_q²)(var_k + mean_k²), and take off mean_q² mean_k².",
         ),
         solution=(
             "```python\n"
-            "def score_spread(W_Q, W_K):\n"
-            "    M = W_Q @ W_K.T\n"
-            "    return np.sqrt((M ** 2).sum() / W_Q.shape[1])\n"
+            "def foretold_spread(mean_q, var_q, mean_k, var_k, d_k):\n"
+            "    one = var_q * var_k + var_q * mean_k**2 + var_k * mean_q**2\n"
+            "    return np.sqrt(d_k * one)\n"
             "```\n\n"
-            "Fresh matrices with entries of variance 1/d give about 1, as the text says. After"
-            " training the number may be anything: the factor promises it for the start alone."
+            "A mean in the keys makes scores spread more, and what it adds is the same for all keys"
+            " of a row: the softmax does not see that part."
         ),
     )
 
 
-def _small_maps(rng: np.random.Generator) -> Case:
-    case = _two_maps(rng, 7, 5, 2)
-    return Case(tuple(1e-3 * W for W in case.args), 1e-6 * case.expected)
+def _backward_case(rng: np.random.Generator, n_q: int | None = None, *batch: int) -> Case:
+    n_k, d_k, other = sizes(rng, 3)
+    rows = other if n_q is None else n_q
+    weights = softmax(numbers(rng, *batch, rows, n_k))
+    grad = numbers(rng, *batch, rows, n_k)
+    k = numbers(rng, *batch, n_k, d_k)
+    factor = float(np.round(rng.uniform(0.2, 0.8), 2))
+    expected = factor * softmax_backward(weights, grad) @ k
+    return Case((weights, grad, k, factor), expected)
 
 
-def _fold_case(rng: np.random.Generator, bias: bool, *heads: int) -> Case:
-    d_model, d_k = (int(d) for d in rng.permutation([3, 5, 7, 11])[:2])
-    W, b = numbers(rng, *heads, d_model, d_k), numbers(rng, *heads, d_k) * bias
-    return Case((W, b), (W / np.sqrt(d_k), b / np.sqrt(d_k)))
+def _through(w: np.ndarray, g: np.ndarray) -> np.ndarray:
+    return w * (g - (w * g).sum(axis=-1, keepdims=True))
 
 
-def _folded(
-    by: Callable[[np.ndarray], float], bias: Callable[[np.ndarray], float] | None = None
-) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    return lambda W, b: (W / by(W), b / (bias or by)(W))
-
-
-def _root(W: np.ndarray) -> float:
-    return float(np.sqrt(W.shape[-1]))
-
-
-@register("scale.fold")
-def fold() -> Code:
-    """Fold the factor into the query's projection."""
+@register("scale.backward")
+def backward() -> Code:
+    """Take a gradient back to the queries, the factor in its place."""
     return Code(
-        title="Fold the factor into W_Q",
-        function="fold",
-        returns=("W_Q", "b_Q"),
+        title="Back to the queries",
+        function="query_gradient",
         prompt=(
-            "A device has softmax and matrix products and no place for a factor. Given W_Q"
-            " (d_model, d_k) and b_Q (d_k,) of a *trained* head, return a new pair, so that plain"
-            " dot products of the new queries with the old keys are the old scaled scores. Then do"
-            " it for all heads at once: W_Q (n_heads, d_model, d_k), b_Q (n_heads, d_k)."
+            "Scores are `factor * q @ k.T`, and `weights` is their softmax. Given the weights and"
+            " the gradient of the loss with respect to them, both (..., n_q, n_k), the keys"
+            " (..., n_k, d_k) and the factor: return the gradient with respect to q,"
+            " (..., n_q, d_k)."
         ),
         stub=(
-            "def fold(W_Q, b_Q):\n"
-            '    """Return (W_Q, b_Q) with the factor 1/sqrt(d_k) inside."""\n'
-            '    raise NotImplementedError("scale.fold")\n'
+            "def query_gradient(weights, grad_weights, k, factor):\n"
+            '    """Return the gradient of the loss with respect to the queries."""\n'
+            '    raise NotImplementedError("scale.backward")\n'
         ),
         rungs=(
             Rung(
-                "no bias yet",
-                lambda rng: _fold_case(rng, False),
-                "The bias is 0 here. By what must a query be divided, and which size says it?",
+                "one query",
+                lambda rng: _backward_case(rng, 1),
+                "First the gradient of the scores, by the derivative of chapter 3. Then: how does"
+                " one score depend on q?",
                 (
                     Slip(
-                        "nothing done",
-                        _folded(lambda W: 1.0),
-                        "You return what came in. Where is the factor now?",
+                        "softmax skipped",
+                        lambda w, g, k, f: f * g @ k,
+                        "You went from the weights to the query at once. Where is the derivative of"
+                        " the softmax?",
                     ),
                     Slip(
-                        "d_k without a root",
-                        _folded(lambda W: W.shape[-1]),
-                        "You divided by d_k. The keys stay as they are, but is that the factor?",
+                        "mean not taken off",
+                        lambda w, g, k, f: f * (w * g) @ k,
+                        "If all weights were pulled up by the same amount, nothing could move. Does"
+                        " your gradient vanish then?",
                     ),
                     Slip(
-                        "the fourth root",
-                        _folded(lambda W: W.shape[-1] ** 0.25),
-                        "You divided by the fourth root: that is half the work. Who does the other"
-                        " half, if the keys stay as they are?",
+                        "plain mean",
+                        lambda w, g, k, f: f * (w * (g - g.mean(axis=-1, keepdims=True))) @ k,
+                        "You took off the plain mean of the gradients. Which mean belongs to the"
+                        " weights?",
                     ),
                     Slip(
-                        "the wrong axis",
-                        _folded(lambda W: np.sqrt(W.shape[-2])),
-                        "You read the width of the input. Which axis of W_Q holds the columns of q?",
+                        "diagonal alone",
+                        lambda w, g, k, f: f * (w * (1 - w) * g) @ k,
+                        "You used the diagonal of the derivative. What does one score do to the"
+                        " other weights?",
                     ),
                     Slip(
-                        "multiplied",
-                        _folded(lambda W: 1 / _root(W)),
-                        "You multiplied. Should the new queries be longer or shorter?",
+                        "weight missing",
+                        lambda w, g, k, f: f * (g - (w * g).sum(axis=-1, keepdims=True)) @ k,
+                        "A key without weight is pushed as hard as one with weight. What is"
+                        " missing?",
                     ),
                     Slip(
-                        "normalised",
-                        lambda W, b: (W / _norm(W), b / _norm(W)),
-                        "You brought the matrix to length 1. Is that the factor, or another number?",
+                        "no factor",
+                        lambda w, g, k, f: _through(w, g) @ k,
+                        "The size is off by the factor. If the scores are divided by 8, by how much"
+                        " does a step of q move them?",
+                    ),
+                    Slip(
+                        "factor squared",
+                        lambda w, g, k, f: f * f * _through(w, g) @ k,
+                        "The factor is in it twice. How often does it stand between q and a score?",
+                    ),
+                    Slip(
+                        "divided by the factor",
+                        lambda w, g, k, f: _through(w, g) @ k / f,
+                        "You divide by the factor. Smaller scores: is the pull on q larger or"
+                        " smaller?",
+                    ),
+                    Slip(
+                        "stops at the scores",
+                        lambda w, g, k, f: _through(w, g),
+                        "That is the gradient of the scores. Which keys do they come from?",
                     ),
                 ),
             ),
             Rung(
-                "with a bias",
-                lambda rng: _fold_case(rng, True),
-                "Now q = x W_Q + b_Q. What happens to the second term of the score?",
+                "several queries",
+                _backward_case,
+                "Each query has its own row of weights. Along which axis do you sum?",
                 (
                     Slip(
-                        "the bias forgotten",
-                        _folded(_root, lambda W: 1.0),
-                        "Your bias is as it was. Is it not a part of the query?",
+                        "one sum for all",
+                        lambda w, g, k, f: f * (w * (g - (w * g).sum())) @ k,
+                        "Your weighted mean runs over all queries. Whose gradient should it take"
+                        " off?",
                     ),
                     Slip(
-                        "the bias dropped",
-                        lambda W, b: (W / _root(W), 0 * b),
-                        "Your bias is gone. Did the old scores not contain it?",
-                    ),
-                    Slip(
-                        "the bias divided twice",
-                        _folded(_root, lambda W: W.shape[-1]),
-                        "Your bias is divided twice. Through how many factors does it go?",
+                        "wrong axis",
+                        lambda w, g, k, f: f * (w * (g - (w * g).sum(axis=0))) @ k,
+                        "You summed down the columns. Do queries share one whole, or do keys?",
                     ),
                 ),
             ),
             Rung(
-                "all heads",
-                lambda rng: _fold_case(rng, True, 13),
-                "Three axes now, heads first. Which one is d_k?",
+                "a batch",
+                lambda rng: _backward_case(rng, None, 13),
+                "With a batch in front, which axis is the keys?",
                 (
                     Slip(
-                        "the root of all columns",
-                        _folded(lambda W: np.sqrt(W.shape[-1] * W.shape[0])),
-                        "You took the columns of all heads together. Over how many does one head's"
-                        " dot product run?",
-                    ),
-                    Slip(
-                        "the second axis",
-                        _folded(lambda W: np.sqrt(W.shape[1])),
-                        "You read axis 1, which was d_k when there were two. What is it now?",
-                    ),
-                    Slip(
-                        "the number of heads",
-                        _folded(lambda W: np.sqrt(W.shape[0])),
-                        "You divided by the root of the number of heads. Do heads add up in a"
-                        " score?",
+                        "axis 1",
+                        lambda w, g, k, f: f * (w * (g - (w * g).sum(axis=1, keepdims=True))) @ k,
+                        "Axis 1 is the keys with two axes only. From which end should one count?",
                     ),
                 ),
-                crash="Three axes now, heads first. Which line counts axes from the front?",
             ),
         ),
         hints=(
-            "(c q) · k = c (q · k): the factor may stand on the query.",
-            "The query is x W_Q + b_Q, so c stands on both.",
-            "The size of the last axis is d_k, with heads or without.",
+            "Two steps: weights to scores, scores to queries.",
+            "Scores: weight times (its gradient less the weighted mean of the row's gradients).",
+            "One score is factor times q · k, so q receives factor times that key.",
         ),
         solution=(
             "```python\n"
-            "def fold(W_Q, b_Q):\n"
-            "    root = np.sqrt(W_Q.shape[-1])\n"
-            "    return W_Q / root, b_Q / root\n"
+            "def query_gradient(weights, grad_weights, k, factor):\n"
+            "    mean = (weights * grad_weights).sum(axis=-1, keepdims=True)\n"
+            "    grad_scores = weights * (grad_weights - mean)\n"
+            "    return factor * grad_scores @ k\n"
             "```\n\n"
-            "For a finished model the two are the same function. For one that still learns they are"
-            " not: a step of the same size moves the scores further."
+            "Two forces stand in it. A saturated row makes `grad_scores` small; a factor of 1 in"
+            " place of 1/√d_k makes what follows large."
         ),
     )
 
 
-Attend = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _attend(times: float) -> Attend:
-    return lambda q, k, v: softmax(times * (q @ np.swapaxes(k, -1, -2))) @ v
+def _scorer(divisor: Callable[[np.ndarray, np.ndarray], float]) -> Scores:
+    def scores_of(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+        return np.asarray(q) @ np.asarray(k).T / divisor(np.asarray(q), np.asarray(k))
+
+    return scores_of
 
 
-def _layer_case(rule: Callable[[int, int], float]) -> Callable[[np.random.Generator], Case]:
-    def draw(rng: np.random.Generator) -> Case:
-        d_k, n_k = (int(d) for d in rng.permutation([3, 5, 7, 11])[:2])
-        times = rule(d_k, n_k)
-        return Case((_attend(times), d_k, n_k), times)
-
-    return draw
+def _counted(rng: np.random.Generator) -> Case:
+    axis_of_queries = bool(rng.integers(2))
+    return Case((_scorer(lambda q, k: math.sqrt(len(q) if axis_of_queries else len(k))),), 0.0)
 
 
-def _probe(attend: Attend, d_k: int, n_k: int, size: float) -> np.ndarray:
-    """Return the weights of a query that has the dot product size² with key 0 and 0 with others."""
-    q, k = np.zeros((1, d_k)), np.zeros((n_k, d_k))
-    q[0, 0] = k[0, 0] = size
-    return attend(q, k, np.eye(n_k))[0]
+def _fixed(rng: np.random.Generator) -> Case:
+    number = float(rng.choice([4.0, 8.0, 16.0]))
+    return Case((_scorer(lambda q, k: number),), 0.0)
 
 
-def _factor(attend: Attend, d_k: int, n_k: int, size: float = 0.1) -> float:
-    weights = _probe(attend, d_k, n_k, size)
-    return float(np.log(weights[0] / weights[1]) / size**2)
+def _measured(scores_of: Scores, d_k: int, n_q: int = 3, n_k: int = 5) -> float:
+    """Return the factor at one width: with entries of 1 the dot product is d_k."""
+    return float(scores_of(np.ones((n_q, d_k)), np.ones((n_k, d_k)))[0, 0]) / d_k
 
 
-def _all_ones(attend: Attend, d_k: int, n_k: int) -> float:
-    q, k = np.ones((1, d_k)), np.zeros((n_k, d_k))
-    k[0] = 1.0
-    weights = attend(q, k, np.eye(n_k))[0]
-    return float(np.log(weights[0] / weights[1]) / d_k)
-
-
-@register("scale.factor_test")
-def factor_test() -> Code:
-    """Measure which factor a closed attention function uses."""
+@register("scale.expose")
+def expose() -> Code:
+    """Write the test that tells a divisor by what it does."""
     return Code(
-        title="Write the test that exposes it",
-        function="factor_of",
+        title="Write the test",
+        function="power_of_width",
         prompt=(
-            "`attend(q, k, v)` is somebody's attention without a mask: q (n_q, d_k), k (n_k, d_k),"
-            " v (n_k, anything); it returns the output only. By what does it multiply a dot"
-            " product? Choose your own q, k and v, with exactly `d_k` columns and `n_k` keys, and"
-            " return the factor. Six functions wait on the ladder; only the first is right."
+            "`scores_of(q, k)` takes queries (n_q, d_k) and keys (n_k, d_k), and returns dot"
+            " products times some factor that you cannot see. Find out how the factor depends on"
+            " the width: return the power p in factor = c · d_k**p. The paper's attention has p ="
+            " −0.5. Some authors divided by something else: a fixed number, or the root of a number"
+            " of tokens. For those p is 0, and your test must not be fooled. Exact to many digits,"
+            " so no random spreads: choose q and k cleverly."
         ),
         stub=(
-            "def factor_of(attend, d_k, n_k):\n"
-            '    """Return the number by which attend multiplies a dot product."""\n'
-            '    raise NotImplementedError("scale.factor_test")\n'
+            "def power_of_width(scores_of):\n"
+            '    """Return the power of d_k in the factor of scores_of."""\n'
+            '    raise NotImplementedError("scale.expose")\n'
         ),
         rungs=(
             Rung(
                 "the paper's",
-                _layer_case(lambda d, n: d**-0.5),
-                "This one divides by the root of d_k. What do two weights of a row tell about the"
-                " difference of their scores?",
+                lambda rng: Case((_scorer(lambda q, k: math.sqrt(q.shape[-1])),), -0.5),
+                "Doubling the width should multiply this factor by the root of 1/2. What does your"
+                " test measure?",
                 (
                     Slip(
-                        "the divisor",
-                        lambda a, d, n: 1 / _factor(a, d, n),
-                        "You return the divisor. By what is a dot product multiplied?",
-                    ),
-                    Slip(
-                        "the score",
-                        lambda a, d, n: _factor(a, d, n) * 0.01,
-                        "You return a difference of scores. How large was the dot product behind"
-                        " it?",
+                        "the scores, not the factor",
+                        lambda f: math.log2(2 * _measured(f, 8) / _measured(f, 4)),
+                        "You get plus one half. Did you take the dot product itself out of the"
+                        " score, and which width stands on top?",
                     ),
                     Slip(
                         "the ratio",
-                        lambda a, d, n: float(np.divide(*_probe(a, d, n, 1.0)[:2])),
-                        "You return the ratio of two weights. Which function turns it into a"
-                        " difference of scores?",
+                        lambda f: _measured(f, 8) / _measured(f, 4),
+                        "That is the ratio of two factors at widths d and 2d. Which power of 2 is"
+                        " it?",
                     ),
                     Slip(
-                        "one weight",
-                        lambda a, d, n: float(np.log(_probe(a, d, n, 1.0)[0])),
-                        "You took the logarithm of one weight, and the row's sum is still in it."
-                        " What makes the sum cancel?",
+                        "the factor",
+                        lambda f: _measured(f, 16),
+                        "That is the factor at one width. What is its power?",
                     ),
                     Slip(
-                        "twice the sign",
-                        lambda a, d, n: -_factor(a, d, n),
-                        "The size is right. Which of the two weights belongs on top?",
-                    ),
-                    Slip(
-                        "the base of two",
-                        lambda a, d, n: _factor(a, d, n) / np.log(2),
-                        "Your logarithm has another base. Of which number is softmax made of"
-                        " powers?",
+                        "natural logarithm",
+                        lambda f: math.log(_measured(f, 8) / _measured(f, 4)),
+                        "You took a logarithm of the ratio. By what must it be divided, so that it"
+                        " is a power?",
                     ),
                 ),
-                crash="Your test stopped. Which shapes does `attend` ask for?",
+                crash="Your test stopped. Which shapes does `scores_of` take?",
             ),
             Rung(
                 "no factor",
-                _layer_case(lambda d, n: 1.0),
-                "This one has no factor. Did you measure, or assume?",
+                lambda rng: Case((_scorer(lambda q, k: 1.0),), 0.0),
+                "Here nothing is divided. What is the power of a constant?",
                 (
                     Slip(
-                        "assumed",
-                        lambda a, d, n: d**-0.5,
-                        "You return what the factor should be. What did the function do?",
+                        "always the paper",
+                        lambda f: -0.5,
+                        "You said −0.5 of a program that divides by nothing. What did you measure?",
+                    ),
+                    Slip(
+                        "one unit more",
+                        lambda f: math.log2(2 * _measured(f, 8) / _measured(f, 4)),
+                        "You get 1, which is how the bare dot product grows. What is left for the"
+                        " factor?",
                     ),
                 ),
             ),
             Rung(
-                "d_k without a root",
-                _layer_case(lambda d, n: 1 / d),
-                "This one divides by d_k itself. Do you tell it from the root?",
+                "one over d_k",
+                lambda rng: Case((_scorer(lambda q, k: float(q.shape[-1])),), -1.0),
+                "This one divides by d_k itself. Which power is that?",
                 (
                     Slip(
-                        "only two answers",
-                        lambda a, d, n: min(
-                            (1.0, d**-0.5), key=lambda c: abs(c - _factor(a, d, n))
-                        ),
-                        "You choose between two factors. Could there be a third?",
+                        "paper or nothing",
+                        lambda f: -0.5 if _measured(f, 8) < 1 else 0.0,
+                        "You tell “divided” from “not divided”. How would you tell two divisors"
+                        " apart?",
                     ),
                 ),
             ),
             Rung(
-                "the root of the number of keys",
-                _layer_case(lambda d, n: n**-0.5),
-                "This one divides by the root of n_k. How many keys does your probe have?",
+                "a fixed number",
+                _fixed,
+                "This one divides by the same number at every width. Which power is that?",
                 (
                     Slip(
-                        "always two keys",
-                        lambda a, d, n: _factor(a, d, 2),
-                        "Your probe has two keys, whatever n_k says. What if the factor depends on"
-                        " their number?",
+                        "one width",
+                        lambda f: math.log(_measured(f, 64)) / math.log(64),
+                        "You measured at one width, and there a fixed number looks like a root. How"
+                        " many widths does a power need?",
                     ),
                 ),
             ),
             Rung(
-                "a loud one",
-                _layer_case(lambda d, n: 300.0),
-                "This one multiplies by 300. How large may a probe's dot product be, before a"
-                " weight rounds to 0?",
+                "a number of tokens",
+                _counted,
+                "This one divides by the root of a number of tokens. What else changed between your"
+                " two measurements?",
                 (
                     Slip(
-                        "a large probe",
-                        _all_ones,
-                        "Your probe saturates the softmax: one weight is 0 and its logarithm is"
-                        " infinite. How small could the probe be?",
-                    ),
-                ),
-            ),
-            Rung(
-                "the wrong sign",
-                _layer_case(lambda d, n: -(d**-0.5)),
-                "This one turns the scores round. Did you take a size where a sign was to be seen?",
-                (
-                    Slip(
-                        "without its sign",
-                        lambda a, d, n: abs(_factor(a, d, n)),
-                        "You return a size. Which key got more weight, the like or the unlike?",
+                        "square arrays",
+                        lambda f: math.log2(_measured(f, 8, 8, 8) / _measured(f, 4, 4, 4)),
+                        "Between your two measurements the number of tokens grew as well. What must"
+                        " stay fixed?",
                     ),
                 ),
             ),
         ),
         hints=(
-            "With v the identity matrix, the output of a query is its row of weights.",
-            "The logarithm of the ratio of two weights is the difference of their scores.",
-            "Let one dot product be small and known, 0.01 say, and all others 0.",
+            "Take vectors of ones: their dot product is d_k exactly.",
+            "Divide the score by d_k, at two widths and with the same numbers of queries and keys.",
+            "A power of the width: the logarithm of the ratio of factors, divided by the logarithm"
+            " of the ratio of widths.",
         ),
         solution=(
             "```python\n"
-            "def factor_of(attend, d_k, n_k):\n"
-            "    q, k = np.zeros((1, d_k)), np.zeros((n_k, d_k))\n"
-            "    q[0, 0] = k[0, 0] = 0.1\n"
-            "    weights = attend(q, k, np.eye(n_k))[0]\n"
-            "    return np.log(weights[0] / weights[1]) / 0.01\n"
+            "def power_of_width(scores_of):\n"
+            "    def factor(d_k):\n"
+            "        q, k = np.ones((3, d_k)), np.ones((5, d_k))\n"
+            "        return scores_of(q, k)[0, 0] / d_k\n"
+            "    return np.log(factor(28) / factor(7)) / np.log(28 / 7)\n"
             "```\n\n"
-            "One query, one known dot product, two weights: no look inside was needed."
+            "Two widths, all other sizes fixed and different. With square arrays the root of n and"
+            " the root of d_k are one number."
         ),
     )
