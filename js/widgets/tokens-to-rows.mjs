@@ -48,10 +48,10 @@ function render({ model, el }) {
     onchange: (text) => text !== OWN && change({ text, at: -1 }),
   });
   const mode = choiceRow({
-    label: "Cut into",
+    label: "Cut",
     options: [
-      ["whitespace", "words"],
-      ["wordpiece", "word pieces"],
+      ["whitespace", "at spaces"],
+      ["wordpiece", "in pieces"],
     ],
     onchange: (value) => change({ mode: value, at: -1 }),
   });
