@@ -18,6 +18,7 @@ from qkv.widgets import (
     MaskLab,
     QKVTracer,
     ScaleLab,
+    SoftLookup,
     SoftmaxBench,
     WhyThree,
 )
@@ -266,12 +267,40 @@ async def tokens_to_rows(page: Page, figure: Locator) -> str:
     return ""
 
 
+async def soft_lookup(page: Page, figure: Locator) -> str:
+    """Move the query, widen the bandwidth, then score by dot products."""
+    if problem := await _live(figure):
+        return problem
+    names = ["pairs", "query", "bandwidth", "score", "hard", "labels"]
+    start = await _traits(figure, names)
+    query, wide = figure.locator(".qkv-lookup-handle"), figure.locator("input[type=range]")
+    for control, key in [
+        (query, "Shift+ArrowRight"),
+        (wide, "ArrowRight"),
+        (figure.locator("input[value=distance]"), "ArrowRight"),
+    ]:
+        await control.focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        made = SoftLookup(**now).numbers()
+        want = np.sort(made["weights"])[::-1][:4]
+        shown = await figure.locator(".qkv-lookup-sum tbody td:nth-child(2)").all_inner_texts()
+        if _differ(shown[:4], want, 2):
+            return f"after {key} the weights are not what core computes"
+    return ""
+
+
 WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,
+    "soft-lookup": soft_lookup,
     "softmax-bench": softmax_bench,
     "tokens-to-rows": tokens_to_rows,
     "why-three": why_three,

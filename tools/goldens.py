@@ -164,6 +164,23 @@ def learn_one_head() -> list[dict[str, Any]]:
 
 
 @golden
+def soft_lookup() -> list[dict[str, Any]]:
+    """One query on lines of pairs, by both scores, soft and hard, at several bandwidths."""
+    rng = np.random.default_rng(4)
+    cases = []
+    for n, size in [(2, 1.0), (5, 3.0), (17, 30.0), (7, 400.0)]:
+        pairs = np.stack([size * rng.normal(size=n), 100 * rng.normal(size=n)], axis=1)
+        for bandwidth in (0.125, 1.0, 8.0):
+            for score in ("distance", "dot"):
+                query = float(size * rng.normal())
+                given = {"pairs": pairs, "query": query, "bandwidth": bandwidth, "score": score}
+                for hard in (False, True):
+                    made = SoftLookup(**given, hard=hard).numbers()
+                    cases.append({**given, "hard": hard, **made})
+    return cases
+
+
+@golden
 def why_three() -> list[dict[str, Any]]:
     """Tables of scores, tied and not: eigenvalues on differences, asymmetry, margins, weights."""
     rng = np.random.default_rng(8)
