@@ -47,7 +47,8 @@ def split_words(text: str) -> list[str]:
 
     Examples
     --------
-    >>> split_words("She ate a crème brûlée, didn't she?")
+    >>> import qkv
+    >>> qkv.data.split_words("She ate a crème brûlée, didn't she?")
     ['she', 'ate', 'a', 'creme', 'brulee', ',', 'didn', "'", 't', 'she', '?']
     """
     seen = normalize("NFD", "".join(map(_spaced, text)))
@@ -77,7 +78,8 @@ def cut_word(word: str, pieces: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> cut_word("unseen", {"un", "u", "##s", "##seen", "seen"})
+    >>> import qkv
+    >>> qkv.data.cut_word("unseen", {"un", "u", "##s", "##seen", "seen"})
     ['un', '##seen']
     """
     if len(word) > LONGEST_WORD:
