@@ -20,6 +20,7 @@ from qkv.widgets import (
     ScaleLab,
     SoftLookup,
     SoftmaxBench,
+    TokensToRows,
     WhyThree,
 )
 
