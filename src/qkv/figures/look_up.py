@@ -85,7 +85,8 @@ def look_up_line(
         low.plot(keys, np.zeros_like(keys), "|", color=COLOURS["k"], ms=9, mew=1.6, clip_on=False)
         for key, weight in zip(keys, weights, strict=True):
             if weight >= 0.05:
-                low.text(key, weight + 0.03, number(weight), ha="center", fontsize=9)
+                side, edge = ("right", wide / 2) if key < place else ("left", -wide / 2)
+                low.text(key + edge, weight + 0.03, number(weight), ha=side, fontsize=9)
         low.axvline(place, color=COLOURS["q"], lw=1.3, ls=(0, (4, 2)))
         low.set_ylim(0, float(weights.max()) * 1.45)
         low.set_yticks([])

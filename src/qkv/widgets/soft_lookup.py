@@ -22,7 +22,7 @@ ROW, POSTS = 188, np.linspace(12, 390, 17).round().astype(int)
 def survey() -> np.ndarray:
     """Return 17 posts of chapter 4: kilometres from the western edge, and metres of height."""
     land = terrain()
-    return np.stack([land.east[POSTS].round(2), land.heights[ROW, POSTS]], axis=1)
+    return np.stack([land.east[POSTS], land.heights[ROW, POSTS]], axis=1)
 
 
 class SoftLookup(BookWidget):
