@@ -202,8 +202,8 @@ def parameters() -> Number:
             f"MiniLM's table has {whole['entries']:,} × {whole['columns']} numbers, and all the"
             f" rest of the model {rest:,}, nearly all of them in matrices that are `d_model` wide"
             " *and* a multiple of `d_model` high. Make `d_model` twice as large, and keep the"
-            " vocabulary and the number of layers. Which share of the new model is the table, as a number between"
-            " 0 and 1? (Treat the whole rest as such matrices.)"
+            " vocabulary and the number of layers. Which share of the new model is the table, as a"
+            " number between 0 and 1? (Treat the whole rest as such matrices.)"
         ),
         label="Share of the table",
         answer=answer,
