@@ -120,9 +120,11 @@ def log_totals_give_back_the_weights(attend):
 def tiles_work_in_batches_with_padding(attend):
     q, k, v = draw((2, 3, D_K), (2, N, D_K), (2, N, D_V), seed=4)
     mask = np.arange(N) < np.array([4, 6])[:, None, None]
-    output, _ = attend(q, k, v, mask, 2)
+    output, log_totals = attend(q, k, v, mask, 2)
     for b, length in enumerate((4, 6)):
         close(output[b], oracles.attention(q[b], k[b, :length], v[b, :length])[0])
+        scores = oracles.scores(q[b], k[b, :length]) / np.sqrt(D_K)
+        close(log_totals[b], np.log(np.exp(scores).sum(axis=1)))
 
 
 @law("tiled_attention")
@@ -149,6 +151,17 @@ def causal_tiles_equal_the_loop(attend):
 def without_an_offset_the_first_query_sees_the_first_key(attend):
     q, k, v = draw((N, D_K), (N, D_K), (N, D_V), seed=7)
     close(attend(q, k, v)[0], oracles.attention(q, k, v, oracles.causal(N, N))[0])
+
+
+@law("tiled_causal_attention")
+def causal_tiles_work_in_batches(attend):
+    q, k, v = draw((2, N, D_K), (2, N, D_K), (2, N, D_V), seed=8)
+    output, log_totals = attend(q, k, v, 0, 3)
+    mask = oracles.causal(N, N)
+    for b in range(2):
+        close(output[b], oracles.attention(q[b], k[b], v[b], mask)[0])
+        exponentials = np.exp(oracles.scores(q[b], k[b]) / np.sqrt(D_K)) * mask
+        close(log_totals[b], np.log(exponentials.sum(axis=1)))
 
 
 @law("attention_rollout")
