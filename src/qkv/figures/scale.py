@@ -56,7 +56,7 @@ def against_width(
         ax.plot(widths, values, color=COLOURS["w"], lw=1.8, ls=dash, label=name)
     if level:
         ax.axhline(level[0], color=FAINT, lw=0.8)
-        ax.text(widths[-1], level[0], level[1], color=FAINT, ha="right", va="bottom", fontsize=9)
+        ax.text(widths[0], level[0], level[1], color=FAINT, ha="left", va="bottom", fontsize=9)
     ax.set_xscale("log", base=2)
     ax.set_xticks(widths[:: max(1, len(widths) // 5)])
     ax.xaxis.set_minor_locator(NullLocator())
@@ -102,9 +102,9 @@ def steps_needed(
         steps, there = np.asarray(steps, float), np.asarray(reached, bool)
         jitter = i + 0.16 * (np.arange(len(steps)) % 3 - 1)
         ax.plot(steps[there], jitter[there], "o", color=COLOURS["w"], ms=5, alpha=0.55)
-        ax.plot(steps[~there], jitter[~there], "x", color=COLOURS["k"], ms=7, mew=2)
+        ax.plot(steps[~there], jitter[~there], "x", color=COLOURS["k"], ms=7, mew=2, clip_on=False)
         middle = f"{np.median(steps):.0f}" if there.mean() > 0.5 else "never"
-        ax.text(1.02 * limit, i, f"median {middle}", va="center", fontsize=9, color=INK)
+        ax.text(1.04 * limit, i, f"median {middle}", va="center", fontsize=9, color=INK)
     ax.set_xlim(0, limit)
     ax.set_ylim(len(groups) - 0.5, -0.5)
     ax.set_yticks(range(len(groups)), list(groups))
