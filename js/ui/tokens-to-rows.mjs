@@ -6,7 +6,7 @@ import { number } from "./format.mjs";
 /** @typedef {import("../math/tokens-to-rows.mjs").Vocabulary} Vocabulary */
 /** @typedef {import("../math/tokens-to-rows.mjs").LookedUp} LookedUp */
 
-export const SHOWN = 12; // tokens; what goes beyond is counted, not drawn
+export const SHOWN = 14; // tokens; what goes beyond is counted, not drawn
 const TALL = 27;
 const WIDE = 56;
 

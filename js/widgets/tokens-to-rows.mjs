@@ -15,11 +15,11 @@ import { wordPieces } from "../ui/word-pieces.mjs";
 const TRAITS = ["text", "mode", "special", "at"];
 const OWN = "";
 const TEXTS = [
-  ["The bank by the river bank", "one word, two meanings"],
-  ["river bank the by bank The", "the same words, in another order"],
-  ["she ate an apple .", "the running example"],
+  ["The bank by the river bank", "a word twice"],
+  ["river bank the by bank The", "another order"],
+  ["she ate an apple .", "running example"],
   ["Kangaroos love embeddings!", "words in pieces"],
-  ["we saw a ☃ and a 🦘", "signs it does not know"],
+  ["we saw a ☃ and a 🦘", "unknown signs"],
 ];
 
 /** @param {{ model: import("../ui/word-pieces.mjs").Sender, el: HTMLElement }} context */
