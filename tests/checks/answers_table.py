@@ -556,6 +556,150 @@ def power_one_hot(f):
     return np.log(f(wide_q, wide_k)[0, 0] / f(q, k)[0, 0]) / np.log(7)
 
 
+# --- learning ------------------------------------------------------------------------------------
+
+
+def learn_forward(X, Q, K, V):
+    q, k, v = X @ Q, X @ K, X @ V
+    scores = q @ k.T / np.sqrt(q.shape[1])
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return q, k, v, powers / powers.sum(axis=1, keepdims=True)
+
+
+def learn_back(X, q, k, gs, gv):
+    return X.T @ gs @ k, X.T @ gs.T @ q, X.T @ gv
+
+
+def learn_loops(X, Q, K, V, G):
+    q, k, v, w = learn_forward(X, Q, K, V)
+    grads = [np.zeros_like(Q), np.zeros_like(K), np.zeros_like(V)]
+    for i in range(len(X)):
+        for j in range(len(X)):
+            one = w[i, j] * (G[i] @ v[j] - G[i] @ (w[i] @ v)) / np.sqrt(q.shape[1])
+            grads[0] += np.outer(X[i], one * k[j])
+            grads[1] += np.outer(X[j], one * q[i])
+            grads[2] += w[i, j] * np.outer(X[j], G[i])
+    return tuple(grads)
+
+
+def learn_scores(X, Q, K, V, G, scores):
+    q, k, v, w = learn_forward(X, Q, K, V)
+    gw = G @ v.T
+    return learn_back(X, q, k, scores(w, gw) / np.sqrt(q.shape[1]), w.T @ G)
+
+
+def mean_of(w, gw):
+    return (w * gw).sum(axis=1, keepdims=True)
+
+
+def learn_no_mean(X, Q, K, V, G):
+    return learn_scores(X, Q, K, V, G, lambda w, gw: w * gw)
+
+
+def learn_straight(X, Q, K, V, G):
+    return learn_scores(X, Q, K, V, G, lambda w, gw: gw)
+
+
+def learn_plain_mean(X, Q, K, V, G):
+    return learn_scores(X, Q, K, V, G, lambda w, gw: w * (gw - gw.mean(1, keepdims=True)))
+
+
+def learn_columns(X, Q, K, V, G):
+    return learn_scores(X, Q, K, V, G, lambda w, gw: w * (gw - (w * gw).sum(0)))
+
+
+def learn_unweighted(X, Q, K, V, G):
+    return learn_scores(X, Q, K, V, G, lambda w, gw: gw - mean_of(w, gw))
+
+
+def learn_root(X, Q, K, V, G, width):
+    factor = np.sqrt(Q.shape[1] / width)
+    grad_Q, grad_K, grad_V = learn_loops(X, Q, K, V, G)
+    return grad_Q * factor, grad_K * factor, grad_V
+
+
+def learn_swapped(X, Q, K, V, G):
+    q, k, v, w = learn_forward(X, Q, K, V)
+    gs = w * (G @ v.T - mean_of(w, G @ v.T)) / np.sqrt(q.shape[1])
+    return learn_back(X, k, q, gs, w.T @ G)
+
+
+def learn_keys_flat(X, Q, K, V, G):
+    q, k, v, w = learn_forward(X, Q, K, V)
+    gs = w * (G @ v.T - mean_of(w, G @ v.T)) / np.sqrt(q.shape[1])
+    return X.T @ gs @ k, X.T @ gs @ q, X.T @ w.T @ G
+
+
+def learn_values_flat(X, Q, K, V, G):
+    grad_Q, grad_K, _ = learn_loops(X, Q, K, V, G)
+    return grad_Q, grad_K, X.T @ learn_forward(X, Q, K, V)[3] @ G
+
+
+def learn_rows(X, Q, K, V, G):
+    q, k, v, w = learn_forward(X, Q, K, V)
+    gs = w * (G @ v.T - mean_of(w, G @ v.T)) / np.sqrt(q.shape[1])
+    return gs @ k, gs.T @ q, w.T @ G
+
+
+def train_right(Q, K, gradients, rate, steps):
+    for _ in range(steps):
+        down = gradients(Q, K)
+        Q, K = Q - rate * down[0], K - rate * down[1]
+    return Q, K
+
+
+def train_in_turn(Q, K, gradients, rate, steps):
+    for _ in range(steps):
+        Q = Q - rate * gradients(Q, K)[0]
+        K = K - rate * gradients(Q, K)[1]
+    return Q, K
+
+
+def train_in_turn_back(Q, K, gradients, rate, steps):
+    for _ in range(steps):
+        K = K - rate * gradients(Q, K)[1]
+        Q = Q - rate * gradients(Q, K)[0]
+    return Q, K
+
+
+def train_in_place(Q, K, gradients, rate, steps):
+    for _ in range(steps):
+        down = gradients(Q, K)
+        Q -= rate * down[0]
+        K -= rate * down[1]
+    return Q, K
+
+
+def train_returns_inside(Q, K, gradients, rate, steps):
+    for _ in range(steps):
+        return train_right(Q, K, gradients, rate, 1)
+
+
+def train_once(Q, K, gradients, rate, steps):
+    down = gradients(Q, K)
+    return Q - steps * rate * down[0], K - steps * rate * down[1]
+
+
+def train_queries_only(Q, K, gradients, rate, steps):
+    for _ in range(steps):
+        Q = Q - rate * gradients(Q, K)[0]
+    return Q, K
+
+
+def slopes_of(loss, W, h=1e-4):
+    slopes = np.zeros(W.shape)
+    for i in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            step = np.zeros(W.shape)
+            step[i, j] = h
+            slopes[i, j] = (loss(W + step) - loss(W - step)) / (2 * h)
+    return slopes
+
+
+def apart(loss, gradient, W):
+    return np.abs(slopes_of(loss, W) - gradient(W))
+
+
 # --- masks ---------------------------------------------------------------------------------------
 
 
@@ -1516,6 +1660,91 @@ WRONG = {
             "must stay fixed",
         ),
     ],
+    "learning.backward": [
+        (learn_no_mean, "a single token", "no score can matter"),
+        (learn_straight, "a single token", "between weights and scores"),
+        (learn_rows, "a single token", "become the matrix's"),
+        (
+            lambda *args: tuple(-g for g in learn_loops(*args)),
+            "a single token",
+            "the sign is not",
+        ),
+        (lambda *args: learn_loops(*args)[:2], "a single token", "returned 2 things"),
+        (learn_plain_mean, "several tokens", "the plain mean"),
+        (learn_columns, "several tokens", "Over which axis"),
+        (learn_unweighted, "several tokens", "By which factor"),
+        (lambda *args: learn_root(*args, width=1), "several tokens", "scores divided by"),
+        (
+            lambda X, Q, K, V, G: learn_root(X, Q, K, V, G, width=X.shape[1]),
+            "several tokens",
+            "root of d_model",
+        ),
+        (
+            lambda X, Q, K, V, G: learn_root(X, Q, K, V, G, width=V.shape[1]),
+            "several tokens",
+            "root of d_v",
+        ),
+        (learn_swapped, "several tokens", "its derivative by q"),
+        (learn_keys_flat, "several tokens", "A key hears from all"),
+        (learn_values_flat, "several tokens", "A value hears from all"),
+    ],
+    "learning.repair": [
+        (train_in_turn, "one step", "W_K is not: its gradient"),
+        (train_in_turn_back, "one step", "W_Q is not: its gradient"),
+        (lambda Q, K, g, r, s: train_right(Q, K, g, -r, s), "one step", "goes uphill"),
+        (lambda Q, K, g, r, s: train_right(Q, K, g, 1.0, s), "one step", "Where is the rate"),
+        (train_queries_only, "one step", "W_K did not move"),
+        (lambda Q, K, g, r, s: train_right(Q, K, g, r, 1), "three steps", "after the first"),
+        (train_returns_inside, "three steps", "after the first"),
+        (train_once, "three steps", "use the first gradient"),
+        (train_in_place, "inputs untouched", "writes into its argument"),
+        (lambda Q, K, g, r, s: Q, "one step", "2 are asked for"),
+    ],
+    "learning.slope_test": [
+        (
+            lambda loss, g, W: (np.abs(2 * slopes_of(loss, W) - g(W)) > 1e-3).sum(),
+            "an honest gradient",
+            "the whole way",
+        ),
+        (
+            lambda loss, g, W: (np.abs(2e-4 * slopes_of(loss, W) - g(W)) > 1e-3).sum(),
+            "an honest gradient",
+            "the whole way",
+        ),
+        (
+            lambda loss, g, W: (
+                np.abs((loss(W + 1e-4) - loss(W - 1e-4)) / 2e-4 - g(W)) > 1e-3
+            ).sum(),
+            "an honest gradient",
+            "one entry at a time",
+        ),
+        (
+            lambda loss, g, W: float((apart(loss, g, W) > 1e-3).any()),
+            "all too large",
+            "How many entries are",
+        ),
+        (
+            lambda loss, g, W: (apart(loss, g, W) > 1e-3).any(axis=1).sum(),
+            "all too large",
+            "You found three",
+        ),
+        (lambda loss, g, W: 0, "all too large", "You found nothing"),
+        (
+            lambda loss, g, W: (apart(loss, g, W) > 1e-3)[:, 0].sum(),
+            "all too large",
+            "You found three",
+        ),
+        (
+            lambda loss, g, W: (g(W) - slopes_of(loss, W) > 1e-3).sum(),
+            "two errors that cancel",
+            "missing around the difference",
+        ),
+        (
+            lambda loss, g, W: (apart(loss, g, W) > 0.1).sum(),
+            "one small error",
+            "small error pass",
+        ),
+    ],
     "masks.causal": [
         (lambda s, o: hidden(s, triangle(s, -1)), "no offset", "May a token look at itself"),
         (lambda s, o: hidden(s, triangle(s, 1)), "no offset", "one key too many"),
@@ -1780,6 +2009,12 @@ RIGHT = {
     ],
     "scale.backward": [back_right, back_jacobian],
     "scale.expose": [power_right, power_one_hot],
+    "learning.backward": [learn_loops, lambda *args: [g.tolist() for g in learn_loops(*args)]],
+    "learning.repair": [train_right],
+    "learning.slope_test": [
+        lambda loss, g, W: (apart(loss, g, W) > 1e-3).sum(),
+        lambda loss, g, W: float((np.abs(slopes_of(loss, W, 1e-5) - g(W)) > 1e-3).sum()),
+    ],
     "masks.causal": [
         future_right,
         lambda s, o: np.where(np.tri(*s.shape[-2:], o) == 0, -np.inf, s).tolist(),
