@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pytest
 
 import qkv
 from tests.core.lawbook import close, draw
@@ -50,8 +51,9 @@ def test_a_shared_mask_is_not_copied_for_each_head():
     assert with_mask < without + 1.2 * 8 * 512 * 512 * 8  # one masked copy of the scores
 
 
-def test_attention_holds_its_scores_once():
+@pytest.mark.parametrize("attend", [qkv.scaled_dot_product_attention, qkv.partial_attention])
+def test_attention_holds_its_scores_once(attend):
     """The weights are written over the scores."""
     q, k, v = draw((512, 3), (512, 3), (512, 2))
     scores = 512 * 512 * 8
-    assert scores < peak(qkv.scaled_dot_product_attention, q, k, v) < 1.5 * scores
+    assert scores < peak(attend, q, k, v) < 1.5 * scores

@@ -80,6 +80,15 @@ def nothing_merged_with_nothing_is_nothing(merge):
 
 
 @law("partial_attention", "tiled_attention")
+def each_query_has_its_own_largest_score(attend):
+    """The scores of the first query are 1e4 below those of the second."""
+    k, v = np.array([[1e2], [1e2]]), np.array([[3.0], [7.0]])
+    output, log_totals = attend(np.array([[-1e2], [1e2]]), k, v)
+    close(output, [[5.0], [5.0]])
+    close(log_totals, [-1e4 + np.log(2), 1e4 + np.log(2)])
+
+
+@law("partial_attention", "tiled_attention")
 def scores_at_the_end_of_float64_give_one_key_all(attend):
     """The scores are 1.2e308 and -1.2e308, and their distance is no float64."""
     k, v = np.array([[1.2e154], [-1.2e154]]), np.array([[3.0], [7.0]])
