@@ -95,7 +95,7 @@ def loss_curves(
     Parameters
     ----------
     curves : mapping of str to array of shape (n_steps,)
-        One loss a step; the name stands at the end of its curve.
+        One loss a step; the names stand in a legend.
     levels : mapping of str to float
         Named levels.
     faint : bool
@@ -117,10 +117,10 @@ def loss_curves(
     for i, (name, curve) in enumerate(curves.items()):
         losses = np.asarray(curve, dtype=float)
         colour = COLOURS["w"] if faint or i == 0 else list(COLOURS.values())[i % 3]
-        ax.plot(losses, lw=0.8 if faint else 1.8, ls="-" if faint else styles[i % 4], color=colour)
-        if not faint:
-            near = losses[-1] + 0.035
-            ax.text(last, near, name, ha="right", va="bottom", color=colour, fontsize=9)
+        style = "-" if faint else styles[i % 4]
+        ax.plot(losses, lw=0.8 if faint else 1.8, ls=style, color=colour, label=name)
+    if not faint:
+        ax.legend(loc="center right", frameon=False, fontsize=9)
     for name, level in levels.items():
         ax.axhline(level, lw=0.9, ls=(0, (2, 3)), color=FAINT)
         ax.text(last, level + 0.015, name, ha="right", va="bottom", color=FAINT, fontsize=9)
