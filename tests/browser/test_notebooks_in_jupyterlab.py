@@ -113,9 +113,12 @@ def run_all(page):
     from playwright.sync_api import TimeoutError
 
     for _ in range(6):
-        page.click(".lm-MenuBar-itemLabel:text-is('Run')")
-        page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
         with contextlib.suppress(TimeoutError):
+            if page.locator(".jp-Dialog").count():  # the dialog may come late
+                page.click(".jp-Dialog button.jp-mod-accept")
+                page.wait_for_selector(".jp-Dialog", state="detached", timeout=10_000)
+            page.click(".lm-MenuBar-itemLabel:text-is('Run')", timeout=10_000)
+            page.click(".lm-Menu-itemLabel:text-is('Run All Cells')", timeout=10_000)
             started = ".jp-CodeCell .jp-InputPrompt:text-matches('\\\\[(\\\\*|\\\\d+)\\\\]')"
             page.wait_for_selector(f"{started}, .jp-Dialog", state="attached", timeout=10_000)
             if not page.locator(".jp-Dialog").count():
