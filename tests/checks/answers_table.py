@@ -209,6 +209,92 @@ def nearest_changes_input(i, X):
     return int((X @ x).argmax())
 
 
+# --- dot_product.repair --------------------------------------------------------------------------
+
+
+def unit(rows, axis=-1):
+    return rows / np.sqrt((rows * rows).sum(axis=axis, keepdims=True))
+
+
+def cosines_right(q, k):
+    return unit(q) @ np.swapaxes(k, -1, -2) / np.sqrt((k * k).sum(-1))[..., None, :]
+
+
+def cosines_loops(q, k):
+    if q.ndim == 3:
+        return [cosines_loops(*tables) for tables in zip(q, k, strict=True)]
+    return [[float(cosine(x, y)) for y in k] for x in q]
+
+
+def cosines_as_printed(q, k):
+    q = q / np.sqrt((q * q).sum(axis=0))
+    k = k / np.sqrt((k * k).sum())
+    return q @ k.T
+
+
+def cosines_no_keepdims(q, k):
+    if len(q) == len(k) == 1:
+        return cosines_right(q, k)
+    return (q / np.sqrt((q * q).sum(axis=-1))) @ k.T
+
+
+def cosines_from_the_front(q, k):
+    return unit(q, 1) @ np.swapaxes(unit(k, 1), -1, -2)
+
+
+def cosines_in_place(q, k):
+    q /= np.sqrt((q * q).sum(-1, keepdims=True))
+    return cosines_right(q, k)
+
+
+# --- dot_product.expose --------------------------------------------------------------------------
+
+
+def felt(score, x, y, factors=(50.0, 0.02), stretch_x=True, stretch_y=True):
+    def moved(a, b):
+        return abs(score(a * x, b * y) - score(x, y)) > 1e-9
+
+    of_x = any(moved(a, 1) for a in factors) and stretch_x
+    return of_x + (any(moved(1, a) for a in factors) and stretch_y)
+
+
+def felt_other_way(score, x, y):
+    return felt(score, x, y, factors=(-1.0, 0.02))
+
+
+def felt_shifted(score, x, y):
+    entry = np.eye(len(x))[0]
+    return 1.0 * (score(x + entry, y) != score(x, y)) + (score(x, y + entry) != score(x, y))
+
+
+def felt_by_cosine(score, x, y):
+    return 2 if abs(score(x, y) - cosine(x, y)) > 1e-9 else 0
+
+
+def felt_by_range(score, x, y):
+    return 1 if abs(score(x, y)) > 1 + 1e-9 else 0
+
+
+def felt_both_at_once(score, x, y):
+    return int(abs(score(9 * x, 9 * y) - score(x, y)) > 1e-9)
+
+
+def felt_in_place(score, x, y):
+    count, last = 0, score(x, y)
+    for vector in (x, y):
+        vector *= 1e-3
+        count, last = count + (abs(score(x, y) - last) > 1e-9), score(x, y)
+    return count
+
+
+def felt_at_length_one(score, x, y):
+    """Another right way: the directions alone, at two lengths each."""
+    x, y = unit(x), unit(y)
+    lengths = (0.1, 1.0, 9.0)
+    of_x = np.ptp([score(a * x, 3 * y) for a in lengths]) > 1e-9
+    return int(of_x) + int(np.ptp([score(3 * x, a * y) for a in lengths]) > 1e-9)
+
+
 # --- projections ---------------------------------------------------------------------------------
 
 
@@ -270,6 +356,118 @@ def rows_in_place(X, W):
     out = np.array([x @ W for x in X])
     X[:] = 0
     return out
+
+
+def packed_right(X_q, X_kv, W, d_k):
+    W_Q, W_K, W_V = np.split(W, [d_k, 2 * d_k], axis=1)
+    return X_q @ W_Q, X_kv @ W_K, X_kv @ W_V
+
+
+def packed_as_printed(X_q, X_kv, W, d_k):
+    packed = X_q @ W
+    return packed[:, :d_k], packed[:, d_k : 2 * d_k], packed[:, d_k:]
+
+
+def packed_thirds(X_q, X_kv, W, d_k):
+    return tuple(np.array_split(X_q @ W, 3, axis=1))
+
+
+def packed_from_the_end(X_q, X_kv, W, d_k):
+    q, k, _ = packed_right(X_q, X_kv, W, d_k)
+    return q, k, (X_kv @ W)[..., -d_k:]
+
+
+def packed_tokens(X_q, X_kv, W, d_k):
+    asks, found = X_q @ W, X_kv @ W
+    return asks[:, :d_k], found[:, d_k : 2 * d_k], found[:, 2 * d_k :]
+
+
+def packed_two_axes(X_q, X_kv, W, d_k):
+    return packed_right(np.einsum("nd->nd", X_q), X_kv, W, d_k)
+
+
+def packed_mixed(a, b, c):
+    """Return a wrong way that cuts q, k and v from the product of X_q (0) or X_kv (1)."""
+
+    def packed(X_q, X_kv, W, d_k):
+        return tuple(
+            packed_right(X, X, W, d_k)[n]
+            for n, X in enumerate((X_q, X_kv)[side] for side in (a, b, c))
+        )
+
+    return packed
+
+
+def fault_flags(layer, X_q, X_kv, least=1e-9):
+    """Return bool arrays (array, own row that changed, row that moved), and which arrays stray."""
+    before = layer(X_q, X_kv)
+    n = len(X_q)
+    moved, stray = np.zeros((3, n, n), dtype=bool), np.zeros(3, dtype=bool)
+    for i in range(n):
+        step = np.outer(np.arange(n) == i, np.arange(1.0, 1 + X_q.shape[1]))
+        asked, looked = layer(X_q + step, X_kv), layer(X_q, X_kv + step)
+        for a in range(3):
+            own, other = (asked, looked) if a == 0 else (looked, asked)
+            moved[a, i] = np.abs(own[a] - before[a]).max(axis=1) > least
+            stray[a] |= np.abs(other[a] - before[a]).max() > least
+    return moved, stray
+
+
+def fault_right(layer, X_q, X_kv, least=1e-9):
+    moved, stray = fault_flags(layer, X_q, X_kv, least)
+    others = moved & ~np.eye(len(X_q), dtype=bool)
+    return others.any(axis=(1, 2)).sum(), stray.sum()
+
+
+def fault_lists(layer, X_q, X_kv):
+    return [int(count) for count in fault_right(layer, X_q, X_kv)]
+
+
+def fault_own_rows(layer, X_q, X_kv):
+    moved, stray = fault_flags(layer, X_q, X_kv)
+    return moved.any(axis=(1, 2)).sum(), stray.sum()
+
+
+def fault_sides(layer, X_q, X_kv):
+    return fault_right(lambda a, b: layer(b, a), X_q, X_kv)
+
+
+def fault_last(layer, X_q, X_kv):
+    moved, stray = fault_flags(layer, X_q, X_kv)
+    return moved[:, -1, :-1].any(axis=1).sum(), stray.sum()
+
+
+def fault_rows(layer, X_q, X_kv):
+    moved, stray = fault_flags(layer, X_q, X_kv)
+    return (moved & ~np.eye(len(X_q), dtype=bool)).any(axis=1).sum(), stray.sum()
+
+
+def fault_stray(at):
+    def faults(layer, X_q, X_kv):
+        return fault_right(layer, X_q, X_kv)[0], fault_flags(layer, X_q, X_kv)[1][at].sum()
+
+    return faults
+
+
+def fault_yes(layer, X_q, X_kv):
+    return tuple(float(count > 0) for count in fault_right(layer, X_q, X_kv))
+
+
+def fault_linear(layer, X_q, X_kv):
+    """Ask whether zero goes to zero: a bias is accused."""
+    zeros = layer(0 * X_q, 0 * X_kv)
+    return sum(float(np.abs(rows).max() > 0) for rows in zeros), 1.0
+
+
+def fault_no_third(layer, X_q, X_kv):
+    q, k = layer(X_q, X_kv)
+    return 0.0 * q.sum(), 0.0 * k.sum()
+
+
+def fault_in_place(layer, X_q, X_kv):
+    counts = fault_right(layer, X_q, X_kv)
+    X_q[0] += 1.0
+    return counts
 
 
 # --- softmax -------------------------------------------------------------------------------------
@@ -1344,6 +1542,65 @@ WRONG = {
         (nearest_by_size, "all others negative", "without their signs"),
         (nearest_changes_input, "inputs untouched", "writes into its argument"),
     ],
+    "dot_product.repair": [
+        (cosines_as_printed, "one row each", "with a single row, axis 0"),
+        (lambda q, k: unit(q, 0) @ unit(k, 0).T, "one row each", "count equal signs"),
+        (lambda q, k: q @ k.T, "one row each", "This is the dot product"),
+        (lambda q, k: unit(q) @ k.T, "one row each", "How long is the key"),
+        (lambda q, k: q @ unit(k).T, "one row each", "How long is the query"),
+        (
+            lambda q, k: q @ k.T / np.outer((q * q).sum(-1), (k * k).sum(-1)),
+            "one row each",
+            "Which root is missing",
+        ),
+        (
+            lambda q, k: q @ k.T / np.outer(abs(q).sum(-1), abs(k).sum(-1)),
+            "one row each",
+            "How long is (3, 4)",
+        ),
+        (lambda q, k: unit(q) @ unit(k, None).T, "every pair", "length of the whole table"),
+        (lambda q, k: unit(q, None) @ unit(k, None).T, "every pair", "How many lengths"),
+        (
+            lambda q, k: unit(q) @ (unit(k, 0) if len(k) > 1 else unit(k)).T,
+            "every pair",
+            "columns of your k",
+        ),
+        (lambda q, k: unit(k) @ unit(q).T, "every pair", "run down the rows"),
+        (cosines_no_keepdims, "every pair", "Which axis did your sum remove"),
+        (cosines_from_the_front, "a stack of tables", "axis 1 counts the rows"),
+        (lambda q, k: unit(q) @ unit(k).T, "a stack of tables", "turns all of them"),
+        (cosines_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "dot_product.expose": [
+        (felt_other_way, "an honest cosine", "not turn one round"),
+        (felt_shifted, "an honest cosine", "leave the directions as they were"),
+        (lambda score, x, y: 1, "an honest cosine", "With what did you compare"),
+        (lambda score, x, y: score(x) - score(y), "an honest cosine", "what did you hand it"),
+        (felt_by_cosine, "an honest angle", "compared it with a cosine of your own"),
+        (felt_by_range, "an honest angle", "Must a score lie between"),
+        (
+            lambda score, x, y: felt(score, x, y, stretch_y=False),
+            "the length of y left in",
+            "Did you stretch y",
+        ),
+        (
+            lambda score, x, y: felt(score, x, y, stretch_x=False),
+            "the length of x left in",
+            "Did you stretch x",
+        ),
+        (felt_both_at_once, "divided by x twice", "one change undid the other"),
+        (
+            lambda score, x, y: 1.0 * (felt(score, x, y) > 0),
+            "divided by x twice",
+            "How many of the two",
+        ),
+        (
+            lambda score, x, y: felt(score, x, y, factors=(2.0, 10.0)),
+            "honest only when long",
+            "much shorter",
+        ),
+        (felt_in_place, "inputs untouched", "writes into its argument"),
+    ],
     "projections.twice": [
         (lambda W_1, W_2: W_1 + W_2, "one column", "added the two matrices"),
         (lambda W_1, W_2: 0.5 * (W_1 + W_2), "one column", "mean of the matrices"),
@@ -1399,6 +1656,47 @@ WRONG = {
         (rows_plus_mean, "one token lost", "spoiled every row"),
         (lambda X, W: np.array([np.nan_to_num(x) @ W for x in X]), "one token lost", "mend it"),
         (rows_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "projections.repair": [
+        (packed_as_printed, "one sequence", "begin with the keys"),
+        (packed_thirds, "one sequence", "as wide as a key"),
+        (packed_from_the_end, "one sequence", "How many columns has a value"),
+        (
+            lambda a, b, W, d: [packed_right(a, b, W, d)[n] for n in (1, 0, 2)],
+            "one sequence",
+            "Which matrix stands first",
+        ),
+        (
+            lambda a, b, W, d: [packed_right(a, b, W, d)[n] for n in (0, 1, 1)],
+            "one sequence",
+            "never read",
+        ),
+        (lambda a, b, W, d: np.split(W, [d, 2 * d], axis=1), "one sequence", "multiplied with"),
+        (packed_mixed(0, 0, 0), "two sequences", "Where does X_kv come in"),
+        (packed_mixed(1, 1, 1), "two sequences", "Who asks here"),
+        (packed_mixed(0, 0, 1), "two sequences", "Who wants to be found"),
+        (packed_mixed(0, 1, 0), "two sequences", "hands something over"),
+        (packed_mixed(1, 0, 0), "two sequences", "have changed places"),
+        (packed_tokens, "a batch in front", "counts tokens"),
+        (packed_two_axes, "a batch in front", "counts on two axes"),
+    ],
+    "projections.expose": [
+        (fault_own_rows, "right projections", "Which rows must stay"),
+        (fault_sides, "right projections", "each array's own"),
+        (fault_linear, "right projections", "which have a bias each"),
+        (fault_no_third, "right projections", "returns three"),
+        (lambda layer, a, b: fault_right(layer, a, b)[0], "right projections", "mixes, strays"),
+        (fault_last, "values that take in the row before", "who comes after it"),
+        (fault_rows, "values that take in the row before", "You counted rows"),
+        (fault_stray([0]), "keys from X_q", "when X_q changes"),
+        (fault_stray([1, 2]), "queries from X_kv", "look at q"),
+        (fault_yes, "the mean taken off", "How many of the three arrays are"),
+        (
+            lambda layer, a, b: fault_right(layer, a, b, least=1e-2),
+            "a faint mixture",
+            "more than rounding",
+        ),
+        (fault_in_place, "inputs untouched", "writes into its argument"),
     ],
     "look_up.soft": [
         (lambda q, k, v, b: v[[np.abs(q - k.T).argmin()]], "one query", "nearest key"),
@@ -2052,6 +2350,8 @@ RIGHT = {
         lambda i, X: max((j for j in range(len(X)) if j != i), key=lambda j: X[j] @ X[i]),
         lambda i, X: float(nearest_masked(i, X)),
     ],
+    "dot_product.repair": [cosines_right, cosines_loops],
+    "dot_product.expose": [felt, felt_at_length_one],
     "projections.twice": [
         twice_loops,
         lambda W_1, W_2: np.eye(len(W_1)) @ W_1 @ W_2,
@@ -2069,4 +2369,6 @@ RIGHT = {
         lambda X, W: np.einsum("nd,dk->nk", X, W),
         lambda X, W: np.vstack([x @ W for x in X]).astype(np.float32),
     ],
+    "projections.repair": [packed_right, lambda *a: [part.tolist() for part in packed_right(*a)]],
+    "projections.expose": [fault_right, fault_lists],
 }

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -1114,5 +1114,367 @@ def nearest() -> Code:
             "```\n\n"
             "Minus infinity is the one score that nothing is below. Chapter 9 hides tokens the same"
             " way."
+        ),
+    )
+
+
+def _cosines_case(q: np.ndarray, k: np.ndarray) -> Case:
+    lengths = vector_length(q)[..., :, None] * vector_length(k)[..., None, :]
+    return Case((q, k), dot_product_scores(q, k) / lengths)
+
+
+def _lone_pair(rng: np.random.Generator) -> Case:
+    (d,) = sizes(rng, 1)
+    return _cosines_case(numbers(rng, 1, d + 1), numbers(rng, 1, d + 1))
+
+
+def _table_of_pairs(rng: np.random.Generator) -> Case:
+    n_q, n_k, d = rng.permutation([3, 5, 7])
+    return _cosines_case(numbers(rng, n_q, d), numbers(rng, n_k, d))
+
+
+def _stacked_tables(rng: np.random.Generator) -> Case:
+    n_q, n_k, d = rng.permutation([3, 5, 7])
+    return _cosines_case(numbers(rng, 2, n_q, d), numbers(rng, 2, n_k, d))
+
+
+def _over(rows: np.ndarray, axis: int | tuple[int, ...] | None) -> np.ndarray:
+    """Divide by the root of a sum of squares that may run along the wrong axis."""
+    return rows / np.sqrt((rows * rows).sum(axis=axis, keepdims=True))
+
+
+def _all_products(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return q @ np.swapaxes(k, -1, -2)
+
+
+@register("dot_product.repair")
+def repair() -> Code:
+    """Repair a table of cosines that divides along the wrong axis."""
+    from qkv.data import word_vectors
+
+    X = word_vectors().vectors.astype(float)
+    printed, right = _over(X, 0) @ _over(X, None).T, _cosines_case(X, X).expected
+    for table in (printed, right):
+        np.fill_diagonal(table, -np.inf)
+    misled = int((printed.argmax(axis=1) != right.argmax(axis=1)).sum())
+    return Code(
+        title="Repair this code: all cosines at once",
+        function="all_cosines",
+        prompt=(
+            "This code should return the cosine of every row of `q` with every row of `k`, in an"
+            f" array of shape (n_q, n_k). It runs, and of our {len(X)} words it gives {misled} the"
+            " wrong nearest word. There are two bugs, and a third when stacks come in: `q` of shape"
+            " (batch, n_q, d) and `k` of shape (batch, n_k, d). Remove the `raise` when you begin."
+        ),
+        stub=(
+            "def all_cosines(q, k):\n"
+            '    """Return the cosine of every row of q with every row of k."""\n'
+            '    raise NotImplementedError("dot_product.repair")\n'
+            "    q = q / np.sqrt((q * q).sum(axis=0))\n"
+            "    k = k / np.sqrt((k * k).sum())\n"
+            "    return q @ k.T\n"
+        ),
+        rungs=(
+            Rung(
+                "one row each",
+                _lone_pair,
+                "One row each makes one cosine. What is the length of each row in your code?",
+                (
+                    Slip(
+                        "q along axis 0",
+                        lambda q, k: _over(q, -2) @ _unit(k).T,
+                        "Your query became a row of 1 and −1: with a single row, axis 0 holds one"
+                        " entry, which is divided by its own size. Along which axis does a vector"
+                        " lie?",
+                    ),
+                    Slip(
+                        "both along axis 0",
+                        lambda q, k: _over(q, -2) @ _over(k, -2).T,
+                        "Both rows became 1 and −1, so you count equal signs. Along which axis does"
+                        " a vector lie?",
+                    ),
+                    Slip(
+                        "no division",
+                        lambda q, k: q @ k.T,
+                        "This is the dot product. Which two numbers must go out of it?",
+                    ),
+                    Slip(
+                        "q alone",
+                        lambda q, k: _unit(q) @ k.T,
+                        "The query has length 1 now. How long is the key?",
+                    ),
+                    Slip(
+                        "k alone",
+                        lambda q, k: q @ _unit(k).T,
+                        "The key has length 1 now. How long is the query?",
+                    ),
+                    Slip(
+                        "squared lengths",
+                        lambda q, k: q @ k.T / ((q * q).sum() * (k * k).sum()),
+                        "You divided by the squares of the lengths. Which root is missing?",
+                    ),
+                    Slip(
+                        "sum of entries",
+                        lambda q, k: q @ k.T / (np.abs(q).sum() * np.abs(k).sum()),
+                        "You took the sum of the entries for the length. How long is (3, 4)?",
+                    ),
+                ),
+            ),
+            Rung(
+                "every pair",
+                _table_of_pairs,
+                "Each row is divided by its own length. Which length met which row in your code?",
+                (
+                    Slip(
+                        "k by the whole table",
+                        lambda q, k: _unit(q) @ _over(k, None).T,
+                        "All your keys were divided by one number, the length of the whole table."
+                        " What is left of a long key's advantage?",
+                    ),
+                    Slip(
+                        "both by the whole table",
+                        lambda q, k: _over(q, None) @ _over(k, None).T,
+                        "You divided each table by one number, so no pair changed its place in the"
+                        " order. How many lengths has a table of rows?",
+                    ),
+                    Slip(
+                        "k along axis 0",
+                        lambda q, k: _unit(q) @ _over(k, -2).T,
+                        "The columns of your k have length 1, not the rows. What is one word: a row"
+                        " or a column?",
+                    ),
+                    Slip(
+                        "turned round",
+                        lambda q, k: _unit(k) @ _unit(q).T,
+                        "Your entry (i, j) is key i with query j. Which of the two should run down"
+                        " the rows?",
+                    ),
+                    Slip(
+                        "the scores' rows",
+                        lambda q, k: _unit(q @ k.T),
+                        "You brought the rows of the scores to length 1. Whose lengths should go"
+                        " out?",
+                    ),
+                ),
+                crash=(
+                    "The shapes do not fit when you divide. Which axis did your sum remove, and did"
+                    " it leave a place for it?"
+                ),
+            ),
+            Rung(
+                "a stack of tables",
+                _stacked_tables,
+                "A third axis stands in front. Do you count your axes from the front or from the"
+                " back?",
+                (
+                    Slip(
+                        "axis 1 is the rows now",
+                        lambda q, k: _all_products(_over(q, 1), _over(k, 1)),
+                        "With a stack in front, axis 1 counts the rows. Which name of the last axis"
+                        " stays right?",
+                    ),
+                    Slip(
+                        "mixes the tables",
+                        lambda q, k: np.einsum("bid,cjd->bij", _unit(q), _unit(k)),
+                        "Your queries met the keys of other tables too. Which index must be the"
+                        " same on both sides?",
+                    ),
+                ),
+                crash=(
+                    "A third axis stands in front, and `.T` turns all of them. Which two should"
+                    " change places?"
+                ),
+            ),
+        ),
+        hints=(
+            "Print the lengths of the rows of q and of k before the last line. What should"
+            " they be?",
+            "Each row has its own length, a sum along the last axis: `axis=-1`. `keepdims=True`"
+            " leaves a column of lengths, one beside each row.",
+            "Both divisions get the same two arguments. `np.swapaxes(k, -1, -2)` in place of `k.T`"
+            " leaves a stack in front alone.",
+        ),
+        solution=(
+            "```python\n"
+            "def all_cosines(q, k):\n"
+            "    q = q / np.sqrt((q * q).sum(axis=-1, keepdims=True))\n"
+            "    k = k / np.sqrt((k * k).sum(axis=-1, keepdims=True))\n"
+            "    return q @ np.swapaxes(k, -1, -2)\n"
+            "```\n\n"
+            "The first bug divided by the lengths of the columns, the second by one number for all"
+            " keys. Neither stopped the program, because every shape fitted."
+        ),
+    )
+
+
+Score = Callable[[np.ndarray, np.ndarray], float]
+
+
+def _degrees(x: np.ndarray, y: np.ndarray) -> float:
+    return math.degrees(math.acos(_cosine(x, y)))
+
+
+def _y_left_in(x: np.ndarray, y: np.ndarray) -> float:
+    return float(x @ y / np.sqrt(x @ x))
+
+
+def _x_left_in(x: np.ndarray, y: np.ndarray) -> float:
+    return float(x @ y / np.sqrt(y @ y))
+
+
+def _multiple(x: np.ndarray, y: np.ndarray) -> float:
+    return float(x @ y / (x @ x))
+
+
+def _floored(x: np.ndarray, y: np.ndarray) -> float:
+    return float(x @ y / (max(1.0, math.sqrt(x @ x)) * max(1.0, math.sqrt(y @ y))))
+
+
+def _felt_case(score: Score, felt: int) -> Callable[[np.random.Generator], Case]:
+    def draw(rng: np.random.Generator) -> Case:
+        d = int(rng.choice([3, 5, 7]))
+        x, y = (vector + 2 * _unit(vector) for vector in np.abs(numbers(rng, 2, d)))
+        return Case((score, x, y), float(felt))
+
+    return draw
+
+
+def _moves(score: Score, x: np.ndarray, y: np.ndarray, a: float, b: float) -> bool:
+    return abs(score(a * x, b * y) - score(x, y)) > 1e-9
+
+
+@register("dot_product.expose")
+def expose() -> Code:
+    """Write the test that finds a score which feels a length."""
+    return Code(
+        title="Write the test that exposes it",
+        function="lengths_felt",
+        prompt=(
+            "`score(x, y)` is somebody's similarity of two vectors; you do not see inside. It"
+            " claims to feel direction alone. Return how many of the two lengths it feels: 0, 1 or"
+            " 2. It feels the length of x if the score changes when x is made longer or shorter"
+            " and keeps its direction; for y likewise. Six scores wait on the ladder, honest ones"
+            " and others."
+        ),
+        stub=(
+            "def lengths_felt(score, x, y):\n"
+            '    """Return how many of the lengths of x and y change score(x, y): 0, 1 or 2."""\n'
+            '    raise NotImplementedError("dot_product.expose")\n'
+        ),
+        rungs=(
+            Rung(
+                "an honest cosine",
+                _felt_case(_cosine, 0),
+                "You accused an honest cosine. With what did you compare it?",
+                (
+                    Slip(
+                        "the direction changed",
+                        lambda score, x, y: (
+                            float(_moves(score, x, y, -2, 1)) + _moves(score, x, y, 1, -2)
+                        ),
+                        "You accused an honest cosine twice. Did your change leave the directions"
+                        " as they were, and not turn one round?",
+                    ),
+                ),
+                crash="Your test stopped. `score` takes two vectors: what did you hand it?",
+            ),
+            Rung(
+                "an honest angle",
+                _felt_case(_degrees, 0),
+                "This score is the angle in degrees, and no length moves it. Must a score lie"
+                " between −1 and 1 to be honest?",
+                (
+                    Slip(
+                        "compared with a cosine",
+                        lambda score, x, y: 2.0 * (abs(score(x, y) - _cosine(x, y)) > 1e-9),
+                        "This score is the angle in degrees. You compared it with a cosine of your"
+                        " own: with which other value of itself can it be compared?",
+                    ),
+                ),
+            ),
+            Rung(
+                "the length of y left in",
+                _felt_case(_y_left_in, 1),
+                "This one divides by the length of x and forgets the length of y. How many does it"
+                " feel?",
+                (
+                    Slip(
+                        "x alone",
+                        lambda score, x, y: float(_moves(score, x, y, 2, 1)),
+                        "This one forgets the length of y, and you let it pass. Did you stretch y"
+                        " as well as x?",
+                    ),
+                ),
+            ),
+            Rung(
+                "the length of x left in",
+                _felt_case(_x_left_in, 1),
+                "This one divides by the length of y and forgets the length of x. How many does it"
+                " feel?",
+                (
+                    Slip(
+                        "y alone",
+                        lambda score, x, y: float(_moves(score, x, y, 1, 2)),
+                        "This one forgets the length of x, and you let it pass. Did you stretch x"
+                        " as well as y?",
+                    ),
+                ),
+            ),
+            Rung(
+                "divided by x twice",
+                _felt_case(_multiple, 2),
+                "This one divides by the length of x twice and never by that of y. How many"
+                " lengths does it feel?",
+                (
+                    Slip(
+                        "both at once",
+                        lambda score, x, y: float(_moves(score, x, y, 2, 2)),
+                        "This one divides by the length of x twice. You stretched both vectors at"
+                        " once, and one change undid the other: what if only one is stretched?",
+                    ),
+                    Slip(
+                        "yes or no",
+                        lambda score, x, y: float(
+                            _moves(score, x, y, 2, 1) or _moves(score, x, y, 1, 2)
+                        ),
+                        "You said that it feels a length. How many of the two?",
+                    ),
+                ),
+            ),
+            Rung(
+                "honest only when long",
+                _felt_case(_floored, 2),
+                "This one never divides by less than 1, to be safe from 0. When is it a cosine, and"
+                " when is it not?",
+                (
+                    Slip(
+                        "only longer",
+                        lambda score, x, y: (
+                            float(_moves(score, x, y, 2, 1)) + _moves(score, x, y, 1, 2)
+                        ),
+                        "This one never divides by less than 1, and you let it pass. Did you try a"
+                        " vector that is much shorter?",
+                    ),
+                ),
+            ),
+        ),
+        hints=(
+            "A score that feels direction alone gives the same number for x and for a multiple of"
+            " x. Which multiples keep the direction?",
+            "Compare `score(x, y)` with `score(a * x, y)`, and then with `score(x, a * y)`. Leave a"
+            " little room for rounding.",
+            "Try a large factor and a small one, say 100 and 0.01. Count a length if either factor"
+            " moves the score by more than 1e-9.",
+        ),
+        solution=(
+            "```python\n"
+            "def lengths_felt(score, x, y):\n"
+            "    base, factors = score(x, y), (100.0, 0.01)\n"
+            "    x_felt = any(abs(score(a * x, y) - base) > 1e-9 for a in factors)\n"
+            "    y_felt = any(abs(score(x, a * y) - base) > 1e-9 for a in factors)\n"
+            "    return int(x_felt) + int(y_felt)\n"
+            "```\n\n"
+            "The test knows no formula. It changes what must not matter, one thing at a time, and"
+            " looks whether it mattered."
         ),
     )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -88,7 +89,9 @@ def entry() -> Number:
     W_Q = np.array([[2.0, 1, 0, 3, 1], [0, 4, 1, -2, 5], [1, 0, 2, 1, -1]])
     q = project(X, W_Q)
     i, j = 1, 3
-    terms = " + ".join(f"({x:g})({w:g})" for x, w in zip(X[i], W_Q[:, j], strict=True))
+    terms = " + ".join(
+        f"({x:g})({w:g})".replace("-", "−") for x, w in zip(X[i], W_Q[:, j], strict=True)
+    )
     return Number(
         title="One entry of Q",
         prompt=(
@@ -133,9 +136,9 @@ def entry() -> Number:
         hints=(
             "An entry of a product is a row of the left matrix times a column of the right one.",
             "Second row of X, fourth column of W_Q: three numbers each.",
-            f"It is ${terms}$.",
+            f"It is {terms}.",
         ),
-        solution=f"${terms} = {q[i, j]:g}$.",
+        solution=f"{terms} = {q[i, j]:g}.",
     )
 
 
@@ -398,8 +401,9 @@ def twice() -> Code:
         title="Projecting twice is projecting once",
         function="one_matrix",
         prompt=(
-            r"A token's row is projected by $W_1$ and the result by $W_2$: $(\X W_1) W_2$. Return"
-            r" the one matrix $W$ with $\X W = (\X W_1) W_2$ for every $\X$. (This is why the"
+            "A token's row is projected by `W_1` and the result by `W_2`: `(X @ W_1) @ W_2`. Derive"
+            " the one matrix `W` with which `X @ W` equals this for every `X`, and return it."
+            " Random matrices will check it. (This is why the"
             r" paper's $Q W_i^Q$ cannot mean that the query is projected a second time.)"
         ),
         stub=(
@@ -545,9 +549,10 @@ def three_arrays() -> Code:
         function="make_qkv",
         returns=("q", "k", "v"),
         prompt=(
-            r"Return the queries, keys and values: $\Q = \Xq\WQ$, $\K = \Xkv\WK$,"
-            r" $\V = \Xkv\WV$. In self-attention both inputs are the same array; in cross-attention"
-            " they differ in length and may differ in width. The last rung puts a batch in front."
+            "Return the queries, `X_q` times `W_Q`; the keys, `X_kv` times `W_K`; and the values,"
+            " `X_kv` times `W_V`. In self-attention both inputs are the same array; in"
+            " cross-attention they differ in length and may differ in width. The last rung puts a"
+            " batch in front."
         ),
         stub=(
             "def make_qkv(X_q, X_kv, W_Q, W_K, W_V):\n"
@@ -859,5 +864,438 @@ def rows() -> Code:
             "```\n\n"
             "It equals `X @ W`: the matrix product never mixed tokens. In a layer of attention only"
             " the weights do."
+        ),
+    )
+
+
+def _packed_case(
+    X_q: np.ndarray, X_kv: np.ndarray, rng: np.random.Generator, d_k: int, d_v: int
+) -> Case:
+    d_model = X_q.shape[-1]
+    W = [numbers(rng, d_model, width) for width in (d_k, d_k, d_v)]
+    return Case((X_q, X_kv, np.hstack(W), d_k), project_qkv(X_q, X_kv, *W))
+
+
+def _packed_self(rng: np.random.Generator) -> Case:
+    n, d_model, d_k, d_v = rng.permutation([3, 5, 7, 11])
+    X = numbers(rng, n, d_model)
+    return _packed_case(X, X, rng, d_k, d_v)
+
+
+def _packed_two(rng: np.random.Generator) -> Case:
+    n_q, n_k, d_model, d_k, d_v = rng.permutation([2, 3, 5, 7, 11])
+    return _packed_case(numbers(rng, n_q, d_model), numbers(rng, n_k, d_model), rng, d_k, d_v)
+
+
+def _packed_batch(rng: np.random.Generator) -> Case:
+    n_q, n_k, d_model, d_k, d_v = rng.permutation([2, 3, 5, 7, 11])
+    return _packed_case(numbers(rng, 4, n_q, d_model), numbers(rng, 4, n_k, d_model), rng, d_k, d_v)
+
+
+Three = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _cut(*sources: np.ndarray, W: np.ndarray, d: int) -> Three:
+    q, k, v = (X @ W for X in sources)
+    return q[..., :d], k[..., d : 2 * d], v[..., 2 * d :]
+
+
+def _thirds(X_q: np.ndarray, X_kv: np.ndarray, W: np.ndarray, d: int) -> Three:
+    q, k, v = np.array_split(X_q @ W, 3, axis=-1)
+    return q, k, v
+
+
+def _cut_tokens(X_q: np.ndarray, X_kv: np.ndarray, W: np.ndarray, d: int) -> Three:
+    q, kv = X_q @ W, X_kv @ W
+    return q[:, :d], kv[:, d : 2 * d], kv[:, 2 * d :]
+
+
+@register("projections.repair")
+def repair() -> Code:
+    """Repair a packed projection: three matrices in one array."""
+    return Code(
+        title="Repair this code: three matrices in one",
+        function="packed_qkv",
+        returns=("q", "k", "v"),
+        prompt=(
+            "Many programs keep `W_Q`, `W_K` and `W_V` side by side in one array `W`, of shape"
+            " (d_model, d_k + d_k + d_v), and cut the product. This one runs without an error. It"
+            " has two bugs, and a third when a batch stands in front. Repair it: `q` is made from"
+            " `X_q`, `k` and `v` from `X_kv`. Remove the `raise` when you begin."
+        ),
+        stub=(
+            "def packed_qkv(X_q, X_kv, W, d_k):\n"
+            '    """Return q, k and v; W holds W_Q, W_K and W_V side by side."""\n'
+            '    raise NotImplementedError("projections.repair")\n'
+            "    packed = X_q @ W\n"
+            "    q = packed[:, :d_k]\n"
+            "    k = packed[:, d_k:2 * d_k]\n"
+            "    v = packed[:, d_k:]\n"
+            "    return q, k, v\n"
+        ),
+        rungs=(
+            Rung(
+                "one sequence",
+                _packed_self,
+                "Both inputs are one array here. Which columns of the product belong to each of"
+                " your three results?",
+                (
+                    Slip(
+                        "v begins with the keys",
+                        lambda X_q, X_kv, W, d: (
+                            (X_q @ W)[:, :d],
+                            (X_q @ W)[:, d : 2 * d],
+                            (X_q @ W)[:, d:],
+                        ),
+                        "Your values begin with the keys' columns. How many columns stand before"
+                        " the first value?",
+                    ),
+                    Slip(
+                        "three equal parts",
+                        _thirds,
+                        "You cut the product into three parts as equal as can be. Is a value as"
+                        " wide as a key?",
+                    ),
+                    Slip(
+                        "the last d_k columns",
+                        lambda X_q, X_kv, W, d: (
+                            (X_q @ W)[:, :d],
+                            (X_q @ W)[:, d : 2 * d],
+                            (X_q @ W)[:, -d:],
+                        ),
+                        "You took the last d_k columns for the values. How many columns has a value"
+                        " here?",
+                    ),
+                    Slip(
+                        "k before q",
+                        lambda X_q, X_kv, W, d: (
+                            (X_q @ W)[:, d : 2 * d],
+                            (X_q @ W)[:, :d],
+                            (X_q @ W)[:, 2 * d :],
+                        ),
+                        "Queries and keys have changed places. Which matrix stands first in W?",
+                    ),
+                    Slip(
+                        "v is k",
+                        lambda X_q, X_kv, W, d: (
+                            (X_q @ W)[:, :d],
+                            (X_q @ W)[:, d : 2 * d],
+                            (X_q @ W)[:, d : 2 * d],
+                        ),
+                        "Your values are the keys, so the last columns of W are never read. Whose"
+                        " are they?",
+                    ),
+                    Slip(
+                        "cut before the product",
+                        lambda X_q, X_kv, W, d: (W[:, :d], W[:, d : 2 * d], W[:, 2 * d :]),
+                        "You returned the three matrices. What are they multiplied with?",
+                    ),
+                ),
+            ),
+            Rung(
+                "two sequences",
+                _packed_two,
+                "Now the sequence that asks is not the one that is looked at. Which input went into"
+                " each of your three results?",
+                (
+                    Slip(
+                        "all from X_q",
+                        lambda X_q, X_kv, W, d: _cut(X_q, X_q, X_q, W=W, d=d),
+                        "All three are cut from the product of X_q. Where does X_kv come in?",
+                    ),
+                    Slip(
+                        "all from X_kv",
+                        lambda X_q, X_kv, W, d: _cut(X_kv, X_kv, X_kv, W=W, d=d),
+                        "All three are cut from the product of X_kv. Who asks here?",
+                    ),
+                    Slip(
+                        "k from X_q",
+                        lambda X_q, X_kv, W, d: _cut(X_q, X_q, X_kv, W=W, d=d),
+                        "Your keys come from the sequence that asks. Who wants to be found?",
+                    ),
+                    Slip(
+                        "v from X_q",
+                        lambda X_q, X_kv, W, d: _cut(X_q, X_kv, X_q, W=W, d=d),
+                        "Your values come from the sequence that asks. Which sequence hands"
+                        " something over?",
+                    ),
+                    Slip(
+                        "exchanged",
+                        lambda X_q, X_kv, W, d: _cut(X_kv, X_q, X_q, W=W, d=d),
+                        "The two sequences have changed places. Which one asks?",
+                    ),
+                ),
+            ),
+            Rung(
+                "a batch in front",
+                _packed_batch,
+                "A batch axis stands in front. Does your cut still meet the columns?",
+                (
+                    Slip(
+                        "cuts the tokens",
+                        _cut_tokens,
+                        "With a batch in front, the second axis counts tokens, and you cut them."
+                        " How do you name the last axis, whatever stands before it?",
+                    ),
+                ),
+                crash="A batch axis stands in front. Which line counts on two axes?",
+            ),
+        ),
+        hints=(
+            "Print the shapes of q, k and v. How wide should each be, and how many rows should k"
+            " have when the two sequences differ?",
+            "The values begin after d_k columns of queries *and* d_k columns of keys. And two"
+            " products are needed, one for each input.",
+            "`[..., :d_k]` cuts the last axis, with and without a batch. k and v are cut from"
+            " `X_kv @ W`.",
+        ),
+        solution=(
+            "```python\n"
+            "def packed_qkv(X_q, X_kv, W, d_k):\n"
+            "    asks, found = X_q @ W, X_kv @ W\n"
+            "    q = asks[..., :d_k]\n"
+            "    k = found[..., d_k:2 * d_k]\n"
+            "    v = found[..., 2 * d_k:]\n"
+            "    return q, k, v\n"
+            "```\n\n"
+            "To save the work on columns that are thrown away, cut W first and multiply then. The"
+            " numbers are the same: a column of the product needs one column of W."
+        ),
+    )
+
+
+Layer = Callable[[np.ndarray, np.ndarray], Three]
+
+
+def _before(rows: np.ndarray, share: float) -> np.ndarray:
+    """Add a share of the row before to every row."""
+    return rows + share * np.vstack([0 * rows[:1], rows[:-1]])
+
+
+def _layer_case(
+    change: Callable[[Layer, np.ndarray, np.ndarray], Three], mixes: int, strays: int
+) -> Callable[[np.random.Generator], Case]:
+    """Draw a layer with biases, changed by `change`, and two sequences of one length."""
+
+    def draw(rng: np.random.Generator) -> Case:
+        n, d, d_k = (int(size) for size in rng.permutation([3, 5, 7]))
+        W = [numbers(rng, d, d_k) for _ in range(3)]
+        b = numbers(rng, 3, d_k)
+
+        def right(X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+            q, k, v = project_qkv(X_q, X_kv, *W)
+            return q + b[0], k + b[1], v + b[2]
+
+        def layer(X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+            return change(right, X_q, X_kv)
+
+        X_q, X_kv = numbers(rng, 2, n, d)
+        return Case((layer, X_q, X_kv), (float(mixes), float(strays)))
+
+    return draw
+
+
+def _honest(right: Layer, X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+    return right(X_q, X_kv)
+
+
+def _value_before(right: Layer, X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+    q, k, v = right(X_q, X_kv)
+    return q, k, _before(v, 0.5)
+
+
+def _keys_astray(right: Layer, X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+    q, _, v = right(X_q, X_kv)
+    return q, right(X_q, X_q)[1], v
+
+
+def _query_astray(right: Layer, X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+    _, k, v = right(X_q, X_kv)
+    return right(X_kv, X_kv)[0], k, v
+
+
+def _centred(right: Layer, X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+    return right(X_q - X_q.mean(axis=0), X_kv - X_kv.mean(axis=0))
+
+
+def _faint(right: Layer, X_q: np.ndarray, X_kv: np.ndarray) -> Three:
+    q, k, v = right(X_q, X_kv)
+    return _before(q, 1e-5), k, v
+
+
+def _faults(
+    layer: Layer,
+    X_q: np.ndarray,
+    X_kv: np.ndarray,
+    least: float = 1e-9,
+    own: bool = False,
+    last: bool = False,
+    looked_at: str = "qkv",
+) -> tuple[float, float]:
+    """Count as the solution does, or with one of its steps left out."""
+    before = layer(X_q, X_kv)
+    mixes, strays = set(), set()
+    for side in (0, 1):
+        for i in range(len(X_q) - 1 if last else 0, len(X_q)):
+            inputs = [X_q.copy(), X_kv.copy()]
+            inputs[side][i] += 1.0
+            for name, old, new in zip("qkv", before, layer(*inputs), strict=True):
+                moved = set(np.flatnonzero(np.abs(new - old).max(axis=1) > least).tolist())
+                if side != (name != "q"):
+                    strays |= {name} if moved and name in looked_at else set()
+                elif moved if own else moved - {i}:
+                    mixes.add(name)
+    return float(len(mixes)), float(len(strays))
+
+
+@register("projections.expose")
+def expose() -> Code:
+    """Write the test that finds projections that read what is not theirs."""
+    return Code(
+        title="Write the test that exposes it",
+        function="faults",
+        returns=("mixes", "strays"),
+        prompt=(
+            "`layer(X_q, X_kv)` is somebody's projections: it returns q, k and v, and you do not"
+            " see inside. In a right one, row i of q reads row i of `X_q` and nothing else; row j"
+            " of k and of v reads row j of `X_kv` and nothing else. Return two counts: `mixes`, how"
+            " many of q, k, v have a row that reads *another row* of its own sequence; `strays`,"
+            " how many read the *other sequence*. Both sequences have one length, so shapes tell"
+            " nothing."
+        ),
+        stub=(
+            "def faults(layer, X_q, X_kv):\n"
+            '    """Return mixes and strays: how many of q, k, v read what is not theirs."""\n'
+            '    raise NotImplementedError("projections.expose")\n'
+        ),
+        rungs=(
+            Rung(
+                "right projections",
+                _layer_case(_honest, 0, 0),
+                "You accused right projections, which have a bias each. What may move when one"
+                " token changes, and what may not?",
+                (
+                    Slip(
+                        "its own row counted",
+                        lambda layer, X_q, X_kv: _faults(layer, X_q, X_kv, own=True),
+                        "You counted arrays in which the changed token's own row moved. Which rows"
+                        " must stay?",
+                    ),
+                    Slip(
+                        "the sides confused",
+                        lambda layer, X_q, X_kv: _faults(lambda a, b: layer(b, a), X_q, X_kv),
+                        "You called it astray that q follows X_q, and k and v follow X_kv. Which"
+                        " sequence is each array's own?",
+                    ),
+                ),
+                crash="Your test stopped. `layer` takes two arrays and returns three: which line"
+                " does not?",
+            ),
+            Rung(
+                "values that take in the row before",
+                _layer_case(_value_before, 1, 0),
+                "Each row of v takes in half of the row before it. Which of your changes can show"
+                " that, and in how many arrays?",
+                (
+                    Slip(
+                        "the last token",
+                        lambda layer, X_q, X_kv: _faults(layer, X_q, X_kv, last=True),
+                        "Each row of v takes in the row before it, and you let it pass. You changed"
+                        " the last token: who comes after it?",
+                    ),
+                    Slip(
+                        "rows counted",
+                        lambda layer, X_q, X_kv: (
+                            (len(X_q) - 1.0) * _faults(layer, X_q, X_kv)[0],
+                            0.0,
+                        ),
+                        "You counted rows. How many of the three arrays are mixed?",
+                    ),
+                ),
+            ),
+            Rung(
+                "keys from X_q",
+                _layer_case(_keys_astray, 0, 1),
+                "This layer makes its keys from X_q. Which array should not move when X_q does?",
+                (
+                    Slip(
+                        "q alone",
+                        lambda layer, X_q, X_kv: _faults(layer, X_q, X_kv, looked_at="q"),
+                        "This layer makes its keys from X_q, and you let it pass. Which arrays"
+                        " should stay as they are when X_q changes?",
+                    ),
+                ),
+            ),
+            Rung(
+                "queries from X_kv",
+                _layer_case(_query_astray, 0, 1),
+                "This layer makes its queries from X_kv. Which array should not move when X_kv"
+                " does?",
+                (
+                    Slip(
+                        "k and v alone",
+                        lambda layer, X_q, X_kv: _faults(layer, X_q, X_kv, looked_at="kv"),
+                        "This layer makes its queries from X_kv, and you let it pass. Did you"
+                        " change X_kv and look at q?",
+                    ),
+                ),
+            ),
+            Rung(
+                "the mean taken off",
+                _layer_case(_centred, 3, 0),
+                "This layer takes the mean of the tokens off before it projects. How many of its"
+                " arrays are mixed?",
+                (
+                    Slip(
+                        "yes or no",
+                        lambda layer, X_q, X_kv: (
+                            float(_faults(layer, X_q, X_kv)[0] > 0),
+                            float(_faults(layer, X_q, X_kv)[1] > 0),
+                        ),
+                        "You said that something is mixed. How many of the three arrays are?",
+                    ),
+                ),
+            ),
+            Rung(
+                "a faint mixture",
+                _layer_case(_faint, 1, 0),
+                "Each row of q takes in a hundred-thousandth of the row before. How many arrays are"
+                " mixed?",
+                (
+                    Slip(
+                        "small differences ignored",
+                        lambda layer, X_q, X_kv: _faults(layer, X_q, X_kv, least=1e-2),
+                        "Each row of q takes in a hundred-thousandth of the row before, and you let"
+                        " it pass. From which size on is a difference more than rounding?",
+                    ),
+                ),
+            ),
+        ),
+        hints=(
+            "Change one token of one sequence, in a copy, and compare all three arrays with what"
+            " they were.",
+            "If X_q was changed in row i, only row i of q may move. If X_kv was changed in row j,"
+            " only row j of k and row j of v may.",
+            "Go through every token of both sequences. Keep two sets of names, one for mixing and"
+            " one for straying, and return their sizes.",
+        ),
+        solution=(
+            "```python\n"
+            "def faults(layer, X_q, X_kv):\n"
+            "    before, mixes, strays = layer(X_q, X_kv), set(), set()\n"
+            "    for side, own in ((0, 'q'), (1, 'kv')):\n"
+            "        for i in range(len((X_q, X_kv)[side])):\n"
+            "            inputs = [X_q.copy(), X_kv.copy()]\n"
+            "            inputs[side][i] += 1.0\n"
+            "            for name, old, new in zip('qkv', before, layer(*inputs)):\n"
+            "                moved = np.flatnonzero(np.abs(new - old).max(axis=1) > 1e-9)\n"
+            "                if name not in own and len(moved):\n"
+            "                    strays.add(name)\n"
+            "                if name in own and set(moved) - {i}:\n"
+            "                    mixes.add(name)\n"
+            "    return float(len(mixes)), float(len(strays))\n"
+            "```\n\n"
+            "Every layer of a Transformer but attention passes a test like this one. In attention"
+            " the rows do mix, and only where its weights say so."
         ),
     )
