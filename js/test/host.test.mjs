@@ -98,6 +98,10 @@ test("history: one gesture is one step back, reset is a step too", () => {
   model.set("x", [9, 9]);
   past.undo();
   assert.deepEqual(model.get("x"), [3, 0]);
+  past.change({ x: [7, 7] });
+  assert.deepEqual(model.get("x"), [7, 7]);
+  past.undo();
+  assert.deepEqual(model.get("x"), [3, 0]);
   past.reset();
   assert.deepEqual(model.get("x"), [0, 0]);
   past.undo();

@@ -71,6 +71,11 @@ export function history(model, names, now = () => performance.now()) {
       past.push(read());
       if (past.length > 200) past.shift();
     },
+    /** Mark and change. @param {Record<string, any>} values @param {string} [gesture] */
+    change(values, gesture) {
+      this.mark(gesture);
+      assign(model, values);
+    },
     undo() {
       last = { gesture: "", time: -Infinity };
       const current = read();

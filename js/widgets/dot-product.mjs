@@ -2,13 +2,14 @@
 // Traits: x, y (two numbers each), labels, pairs [{ name, labels, x, y }], onto ("x" | "y" | "none").
 
 import { cosineSimilarity, degrees, dotProduct, projection, vectorLength, zone } from "../math/vectors.mjs";
-import { assign, bind, history, vector } from "../ui/bind.mjs";
-import { button, choiceRow, numberRow, selectRow } from "../ui/controls.mjs";
+import { bind, history, vector } from "../ui/bind.mjs";
+import { choiceRow, numberRow, selectRow } from "../ui/controls.mjs";
 import { h, set, uid, write } from "../ui/dom.mjs";
 import { dotPlane, planeLimit, planeStep } from "../ui/dot-plane.mjs";
 import { factor, number } from "../ui/format.mjs";
 import { keepKeys } from "../ui/keys.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
+import { undoButtons, undoKey } from "../ui/undo.mjs";
 
 /** @typedef {{ name: string, labels: string[], x: number[], y: number[] }} Pair */
 /** @typedef {"x" | "y"} Which */
@@ -33,10 +34,9 @@ function render({ model, el }) {
 
   /** @param {Which} which @param {number[]} to @param {string} gesture */
   const move = (which, to, gesture) => {
-    past.mark(gesture);
     const { index } = current();
     // A vector moved by hand is no longer the word's.
-    assign(model, { [which]: to, ...(index >= 0 ? { labels: ["x", "y"] } : {}) });
+    past.change({ [which]: to, ...(index >= 0 ? { labels: ["x", "y"] } : {}) }, gesture);
   };
 
   /** The pair of the list that is on the plane now, or -1. */
@@ -59,14 +59,12 @@ function render({ model, el }) {
       onchange(value) {
         const pair = pairs()[Number(value)];
         if (!pair) return;
-        past.mark();
-        assign(model, { x: pair.x, y: pair.y, labels: pair.labels });
+        past.change({ x: pair.x, y: pair.y, labels: pair.labels });
       },
     });
     set(select.input.options[pairs().length], { hidden: true });
   }
-  const undo = button("Undo", () => past.undo());
-  const reset = button("Reset", () => past.reset());
+  const buttons = undoButtons(past);
 
   const fields = /** @type {const} */ (["x", "y"]).map((which) => {
     const rows = [0, 1].map((i) =>
@@ -90,8 +88,7 @@ function render({ model, el }) {
     label: "Shadow of",
     options: [["x", ""], ["y", ""], ["none", "neither"]],
     onchange(value) {
-      past.mark();
-      assign(model, { onto: value });
+      past.change({ onto: value });
     },
   });
   const shadowTexts = [...shadow.el.querySelectorAll("span")];
@@ -107,18 +104,10 @@ function render({ model, el }) {
     shadow: line("shadow"),
   };
 
-  /** Ctrl+Z outside a field, which has an undo of its own. @param {KeyboardEvent} event */
-  function undoKey(event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.target instanceof HTMLInputElement) return;
-    event.preventDefault();
-    event.stopPropagation();
-    past.undo();
-  }
-
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-dot", onkeydown: undoKey },
-    h("div", { class: "qkv-bar" }, select?.el, h("div", { class: "qkv-buttons" }, undo, reset)),
+    { class: "qkv-ui qkv-dot", onkeydown: undoKey(past, { fields: false }) },
+    h("div", { class: "qkv-bar" }, select?.el, h("div", { class: "qkv-buttons" }, ...buttons.all)),
     h(
       "div",
       { class: "qkv-dot-body" },
@@ -176,8 +165,7 @@ function render({ model, el }) {
         row.set([x, y][i][entry]);
       });
     });
-    undo.disabled = !past.canUndo;
-    reset.disabled = past.isFirst;
+    buttons.update();
     // Silent at first: a page with five figures should not speak five times when it opens.
     if (ui.isConnected) live.say(`${a} · ${b} = ${number(dot)}, cosine ${number(cosine)}`);
   }

@@ -2,12 +2,13 @@
 // Traits: W_Q, W_K, W_V, W_O (the start), rate, steps. All else follows: the training is done again from the start.
 
 import { MOST_STEPS, training } from "../math/learn-one-head.mjs";
-import { assign, bind, history, matrix } from "../ui/bind.mjs";
+import { bind, history, matrix } from "../ui/bind.mjs";
 import { button, choiceRow, selectRow } from "../ui/controls.mjs";
 import { h } from "../ui/dom.mjs";
 import { keepKeys } from "../ui/keys.mjs";
 import { learnView } from "../ui/learn-one-head.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
+import { undoKey } from "../ui/undo.mjs";
 
 const START = ["W_Q", "W_K", "W_V", "W_O"];
 const TRAITS = [...START, "rate", "steps"];
@@ -22,21 +23,16 @@ function render({ model, el }) {
   /** @type {ReturnType<typeof training>} */
   let run;
 
-  /** @param {Record<string, any>} values */
-  const change = (values) => {
-    past.mark();
-    assign(model, values);
-  };
   const forward = [1, 10, 100].map((n) =>
-    button(n === 1 ? "Step" : `${n} steps`, () => change({ steps: Math.min(MOST_STEPS, Number(model.get("steps")) + n) })),
+    button(n === 1 ? "Step" : `${n} steps`, () => past.change({ steps: Math.min(MOST_STEPS, Number(model.get("steps")) + n) })),
   );
-  const back = button("Back one", () => change({ steps: Number(model.get("steps")) - 1 }));
+  const back = button("Back one", () => past.change({ steps: Number(model.get("steps")) - 1 }));
   const undo = button("Undo", () => past.undo());
-  const reset = button("Start again", () => change({ steps: 0 }));
+  const reset = button("Start again", () => past.change({ steps: 0 }));
   const rate = selectRow({
     label: "Learning rate",
     options: RATES.map((x) => /** @type {[string, string]} */ ([String(x), String(x)])),
-    onchange: (value) => change({ rate: Number(value) }),
+    onchange: (value) => past.change({ rate: Number(value) }),
   });
   const show = choiceRow({
     label: "The four matrices",
@@ -49,17 +45,9 @@ function render({ model, el }) {
   });
   const view = learnView((text) => live.say(text));
 
-  /** Ctrl+Z. @param {KeyboardEvent} event */
-  function undoKey(event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    past.undo();
-  }
-
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-learn", onkeydown: undoKey },
+    { class: "qkv-ui qkv-learn", onkeydown: undoKey(past) },
     h(
       "div",
       { class: "qkv-learn-bar" },

@@ -3,12 +3,13 @@
 // join (a preset is joined with what stands there by "and").
 
 import { joined, lab, preset, sameMask } from "../math/mask-lab.mjs";
-import { assign, bind, history, matrix } from "../ui/bind.mjs";
+import { bind, history, matrix } from "../ui/bind.mjs";
 import { button, checkboxRow, selectRow } from "../ui/controls.mjs";
 import { h, set } from "../ui/dom.mjs";
 import { keepKeys } from "../ui/keys.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
 import { cellText, maskView, sentences } from "../ui/mask-lab.mjs";
+import { undoButtons, undoKey } from "../ui/undo.mjs";
 
 const TRAITS = ["scores", "mask", "rule", "join"];
 const PRESETS = /** @type {const} */ (["none", "causal", "padding", "window"]);
@@ -23,13 +24,8 @@ function render({ model, el }) {
   let last = null;
 
   const maskNow = () => matrix(model.get("mask")).map((row) => row.map((x) => x > 0.5));
-  /** @param {Record<string, any>} values @param {string} [gesture] */
-  const change = (values, gesture) => {
-    past.mark(gesture);
-    assign(model, values);
-  };
   /** @param {readonly (readonly boolean[])[]} mask @param {string} [gesture] */
-  const setMask = (mask, gesture) => change({ mask: mask.map((row) => row.map(Number)) }, gesture);
+  const setMask = (mask, gesture) => past.change({ mask: mask.map((row) => row.map(Number)) }, gesture);
 
   const view = maskView({
     tokens,
@@ -51,7 +47,7 @@ function render({ model, el }) {
       setMask(model.get("join") ? joined(maskNow(), chosen) : chosen);
     }),
   );
-  const join = checkboxRow({ label: "join with &", onchange: (value) => change({ join: value }) });
+  const join = checkboxRow({ label: "join with &", onchange: (value) => past.change({ join: value }) });
   const rule = selectRow({
     label: "A hidden key gets",
     options: [
@@ -63,28 +59,19 @@ function render({ model, el }) {
     ],
     onchange(value) {
       last = null;
-      change({ rule: value });
+      past.change({ rule: value });
     },
   });
-  const undo = button("Undo", () => past.undo());
-  const reset = button("Reset", () => past.reset());
-
-  /** Ctrl+Z. @param {KeyboardEvent} event */
-  function undoKey(event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    past.undo();
-  }
+  const buttons = undoButtons(past);
 
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-mask", onkeydown: undoKey },
+    { class: "qkv-ui qkv-mask", onkeydown: undoKey(past) },
     h(
       "div",
       { class: "qkv-mask-bar" },
       h("div", { class: "qkv-mask-presets", role: "group", "aria-label": "Masks" }, ...presets, join.el),
-      h("div", { class: "qkv-buttons" }, undo, reset),
+      h("div", { class: "qkv-buttons" }, ...buttons.all),
     ),
     rule.el,
     h("div", { class: "qkv-mask-body" }, view.table.el, view.words),
@@ -99,8 +86,7 @@ function render({ model, el }) {
     presets.forEach((preview, i) => set(preview, { "aria-pressed": String(sameMask(mask, preset(PRESETS[i], tokens))) }));
     join.set(Boolean(model.get("join")));
     rule.set(now);
-    undo.disabled = !past.canUndo;
-    reset.disabled = past.isFirst;
+    buttons.update();
     if (!ui.isConnected) return;
     const [i, j] = last ?? [-1, -1];
     const cell = last ? `query '${tokens[i]}' ${mask[i][j] ? "may" : "may not"} look at key '${tokens[j]}', weight ${cellText(made.weights[i][j]) || "0"}. ` : "";

@@ -33,11 +33,6 @@ function readFlow(model) {
 /** @param {{ model: import("../ui/bind.mjs").Model, el: HTMLElement }} context */
 function render({ model, el }) {
   const past = history(model, TRAITS);
-  /** @param {string} name @param {string} value */
-  const choose = (name, value) => {
-    past.mark();
-    assign(model, { [name]: value });
-  };
   const view = matrixFlow({
     begin: (gesture) => past.mark(gesture),
     edit({ name, row, col }, value) {
@@ -49,8 +44,8 @@ function render({ model, el }) {
     },
     undo: () => past.undo(),
     reset: () => past.reset(),
-    mode: (value) => choose("mode", value),
-    mask: (value) => choose("mask", value),
+    mode: (value) => past.change({ mode: value }),
+    mask: (value) => past.change({ mask: value }),
   });
   const update = () => {
     const inputs = model.get("inputs");

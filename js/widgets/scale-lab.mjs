@@ -2,12 +2,13 @@
 // Traits: d_k, n_k, factor ("none" | "sqrt" | "d"), seed (which random numbers).
 
 import { lab, MOST_KEYS, sampler, WIDEST } from "../math/scale-lab.mjs";
-import { assign, bind, history } from "../ui/bind.mjs";
+import { bind, history } from "../ui/bind.mjs";
 import { button, choiceRow, rangeRow } from "../ui/controls.mjs";
 import { h, set } from "../ui/dom.mjs";
 import { keepKeys } from "../ui/keys.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
 import { scaleView, short } from "../ui/scale-lab.mjs";
+import { undoButtons, undoKey } from "../ui/undo.mjs";
 
 const TRAITS = ["d_k", "n_k", "factor", "seed"];
 
@@ -18,15 +19,10 @@ function render({ model, el }) {
   const view = scaleView();
   let sample = sampler(Number(model.get("seed")));
 
-  /** @param {Record<string, any>} values @param {string} [gesture] */
-  const change = (values, gesture) => {
-    past.mark(gesture);
-    assign(model, values);
-  };
   const factor = choiceRow({
     label: "Score",
     options: [["none", "q · k"], ["sqrt", "q · k / √d_k"], ["d", "q · k / d_k"]],
-    onchange: (value) => change({ factor: value }),
+    onchange: (value) => past.change({ factor: value }),
   });
   /** @param {string} label @param {number} min @param {number} max @param {"d_k" | "n_k"} name */
   const doubling = (label, min, max, name) =>
@@ -36,26 +32,17 @@ function render({ model, el }) {
       max: Math.log2(max),
       step: 1,
       format: (x) => String(Math.round(2 ** x)),
-      oninput: (x) => change({ [name]: 2 ** x }, name),
+      oninput: (x) => past.change({ [name]: 2 ** x }, name),
     });
   const dK = doubling("Key width d_k", 1, WIDEST, "d_k");
   const nK = doubling("Keys n_k", 2, MOST_KEYS, "n_k");
-  const again = button("New numbers", () => change({ seed: (Number(model.get("seed")) + 1) % (2 ** 31 - 2) }, "seed"));
-  const undo = button("Undo", () => past.undo());
-  const reset = button("Reset", () => past.reset());
-
-  /** Ctrl+Z. @param {KeyboardEvent} event */
-  function undoKey(event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    past.undo();
-  }
+  const again = button("New numbers", () => past.change({ seed: (Number(model.get("seed")) + 1) % (2 ** 31 - 2) }, "seed"));
+  const buttons = undoButtons(past);
 
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-scale", onkeydown: undoKey },
-    h("div", { class: "qkv-bar" }, factor.el, h("div", { class: "qkv-buttons" }, again, undo, reset)),
+    { class: "qkv-ui qkv-scale", onkeydown: undoKey(past) },
+    h("div", { class: "qkv-bar" }, factor.el, h("div", { class: "qkv-buttons" }, again, ...buttons.all)),
     h("div", { class: "qkv-scale-sliders" }, dK.el, nK.el),
     view.el,
     view.numbers,
@@ -73,8 +60,7 @@ function render({ model, el }) {
       row.set(Math.log2(value));
       set(row.input, { "aria-valuetext": String(value) });
     }
-    undo.disabled = !past.canUndo;
-    reset.disabled = past.isFirst;
+    buttons.update();
     if (ui.isConnected)
       live.say(`width ${state.dK}, ${state.nK} keys: the scores spread by ${short(made.spread)}, the largest weight is ${short(made.largest)}, an equal share ${short(made.uniform)}`);
   }

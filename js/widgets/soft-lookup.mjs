@@ -2,13 +2,14 @@
 // Traits: pairs (n, 2) of key and value, query, bandwidth, score ("distance" | "dot"), hard, labels (units of key and value).
 
 import { curve, lookUp } from "../math/soft-lookup.mjs";
-import { assign, bind, history, matrix } from "../ui/bind.mjs";
-import { button, choiceRow, rangeRow } from "../ui/controls.mjs";
+import { bind, history, matrix } from "../ui/bind.mjs";
+import { choiceRow, rangeRow } from "../ui/controls.mjs";
 import { h, set } from "../ui/dom.mjs";
 import { number } from "../ui/format.mjs";
 import { keepKeys } from "../ui/keys.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
 import { largest, lookUpView, placesOf, verdict } from "../ui/soft-lookup.mjs";
+import { undoButtons, undoKey } from "../ui/undo.mjs";
 
 const TRAITS = ["query", "bandwidth", "score", "hard"];
 
@@ -21,45 +22,31 @@ function render({ model, el }) {
   const places = placesOf(pairs.map(([key]) => key));
   const live = liveRegion();
 
-  /** @param {Record<string, any>} values @param {string} [gesture] */
-  const change = (values, gesture) => {
-    past.mark(gesture);
-    assign(model, values);
-  };
-  const view = lookUpView({ pairs, labels, onquery: (query, gesture) => change({ query }, gesture) });
+  const view = lookUpView({ pairs, labels, onquery: (query, gesture) => past.change({ query }, gesture) });
   const bandwidth = rangeRow({
     label: "Bandwidth b",
     min: -3,
     max: 7,
     step: 0.5,
     format: (x) => number(2 ** x),
-    oninput: (x) => change({ bandwidth: 2 ** x }, "bandwidth"),
+    oninput: (x) => past.change({ bandwidth: 2 ** x }, "bandwidth"),
   });
   const score = choiceRow({
     label: "Score",
     options: [["distance", "distance"], ["dot", "dot product"]],
-    onchange: (value) => change({ score: value }),
+    onchange: (value) => past.change({ score: value }),
   });
   const hard = choiceRow({
     label: "Look-up",
     options: [["soft", "soft"], ["hard", "hard"]],
-    onchange: (value) => change({ hard: value === "hard" }),
+    onchange: (value) => past.change({ hard: value === "hard" }),
   });
-  const undo = button("Undo", () => past.undo());
-  const reset = button("Reset", () => past.reset());
-
-  /** Ctrl+Z. @param {KeyboardEvent} event */
-  function undoKey(event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    past.undo();
-  }
+  const buttons = undoButtons(past);
 
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-lookup", onkeydown: undoKey },
-    h("div", { class: "qkv-bar qkv-lookup-top" }, score.el, hard.el, h("div", { class: "qkv-buttons" }, undo, reset)),
+    { class: "qkv-ui qkv-lookup", onkeydown: undoKey(past) },
+    h("div", { class: "qkv-bar qkv-lookup-top" }, score.el, hard.el, h("div", { class: "qkv-buttons" }, ...buttons.all)),
     h("div", { class: "qkv-lookup-body" }, view.el, h("div", { class: "qkv-lookup-side" }, bandwidth.el, view.text)),
     live.el,
   );
@@ -78,8 +65,7 @@ function render({ model, el }) {
     set(bandwidth.input, { "aria-valuetext": number(state.bandwidth) });
     score.set(state.score);
     hard.set(state.hard ? "hard" : "soft");
-    undo.disabled = !past.canUndo;
-    reset.disabled = past.isFirst;
+    buttons.update();
     if (!ui.isConnected) return;
     const shares = largest(found).top.filter((j) => found.weights[j] >= 0.005).map((j) => `${number(found.weights[j])} from the key at ${number(pairs[j][0], 1)}`);
     live.say(`output ${number(found.output, 1)}: ${shares.join(", ")}. ${verdict(state, found, labels[0])}`);

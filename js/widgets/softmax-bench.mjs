@@ -3,13 +3,14 @@
 // times (the last query is multiplied by it), row (whose scores stand on the sliders).
 
 import { bench } from "../math/softmax-bench.mjs";
-import { assign, bind, history, matrix } from "../ui/bind.mjs";
-import { button, choiceRow, rangeRow } from "../ui/controls.mjs";
+import { bind, history, matrix } from "../ui/bind.mjs";
+import { choiceRow, rangeRow } from "../ui/controls.mjs";
 import { h, set } from "../ui/dom.mjs";
 import { number } from "../ui/format.mjs";
 import { keepKeys } from "../ui/keys.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
 import { benchView, namesOf } from "../ui/softmax-bench.mjs";
+import { undoButtons, undoKey } from "../ui/undo.mjs";
 
 const TRAITS = ["scores", "temperature", "axis", "times", "row"];
 
@@ -22,25 +23,20 @@ function render({ model, el }) {
   const { queries, keys } = namesOf(tokens, nQ);
   const live = liveRegion();
 
-  /** @param {Record<string, any>} values @param {string} [gesture] */
-  const change = (values, gesture) => {
-    past.mark(gesture);
-    assign(model, values);
-  };
   const view = benchView({
     tokens,
     nQ,
     onscore(row, col, score) {
       const scores = matrix(model.get("scores"));
       scores[row][col] = score;
-      change({ scores }, `score ${row} ${col}`);
+      past.change({ scores }, `score ${row} ${col}`);
     },
-    onrow: (row) => row !== model.get("row") && change({ row }, "row"),
+    onrow: (row) => row !== model.get("row") && past.change({ row }, "row"),
   });
   const axis = choiceRow({
     label: "Each sum runs over",
     options: [["keys", "keys: rows sum to 1"], ["queries", "queries: columns do"]],
-    onchange: (value) => change({ axis: value }),
+    onchange: (value) => past.change({ axis: value }),
   });
   const temperature = rangeRow({
     label: "Temperature",
@@ -48,12 +44,12 @@ function render({ model, el }) {
     max: 3,
     step: 0.5,
     format: (x) => number(2 ** x),
-    oninput: (x) => change({ temperature: 2 ** x }, "temperature"),
+    oninput: (x) => past.change({ temperature: 2 ** x }, "temperature"),
   });
   const row = choiceRow({
     label: "Scores of the query",
     options: queries.map((name, i) => /** @type {const} */ ([String(i), name])),
-    onchange: (value) => change({ row: Number(value) }),
+    onchange: (value) => past.change({ row: Number(value) }),
   });
   const times = rangeRow({
     label: `Query of “${queries[nQ - 1]}” times`,
@@ -61,23 +57,14 @@ function render({ model, el }) {
     max: 3,
     step: 0.5,
     format: (x) => number(x, 1),
-    oninput: (x) => change({ times: x }, "times"),
+    oninput: (x) => past.change({ times: x }, "times"),
   });
-  const undo = button("Undo", () => past.undo());
-  const reset = button("Reset", () => past.reset());
-
-  /** Ctrl+Z. @param {KeyboardEvent} event */
-  function undoKey(event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    past.undo();
-  }
+  const buttons = undoButtons(past);
 
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-bench", onkeydown: undoKey },
-    h("div", { class: "qkv-bar" }, axis.el, h("div", { class: "qkv-buttons" }, undo, reset)),
+    { class: "qkv-ui qkv-bench", onkeydown: undoKey(past) },
+    h("div", { class: "qkv-bar" }, axis.el, h("div", { class: "qkv-buttons" }, ...buttons.all)),
     h(
       "div",
       { class: "qkv-bench-body" },
@@ -97,8 +84,7 @@ function render({ model, el }) {
     set(temperature.input, { "aria-valuetext": number(state.temperature) });
     row.set(String(at));
     times.set(state.times);
-    undo.disabled = !past.canUndo;
-    reset.disabled = past.isFirst;
+    buttons.update();
     const shares = made.weights[at].map((weight, j) => `${keys[j]} ${number(weight)}`).filter((_, j) => Number.isFinite(made.scaled[at][j]));
     if (ui.isConnected) live.say(`query '${queries[at]}' looks at ${shares.join(", ")}; its weights sum to ${number(made.rowSums[at])}; leak ${number(made.leak)}`);
   }

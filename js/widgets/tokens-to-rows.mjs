@@ -34,10 +34,7 @@ function render({ model, el }) {
   let alive = true;
 
   /** @param {Record<string, any>} values */
-  const change = (values) => {
-    past.mark("edit");
-    assign(model, values);
-  };
+  const change = (values) => past.change(values, "edit");
   const view = rowsView({ onchoose: (at) => at !== model.get("at") && assign(model, { at }) });
   const field = h("input", { type: "text", id: uid(), maxlength: 200, autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
   field.addEventListener("focus", () => model.get("mode") === "wordpiece" && load());
