@@ -81,10 +81,7 @@ def start(config: Config) -> tuple[dict[str, Tensor], why_three.Examples]:
     examples = why_three.stack(
         [why_three.draw(task, rng, config.steps, why_three.BATCH) for rng in rngs]
     )
-    parameters = {
-        name: torch.tensor(np.stack([one[name] for one in drawn]), dtype=torch.float32)
-        for name in drawn[0]
-    }
+    parameters = why_three.stack_parameters(drawn)
     if config.scaling == "absorbed":
         parameters["W_Q"] /= math.sqrt(config.d_k)
     return parameters, examples
@@ -128,11 +125,8 @@ def train(config: Config) -> dict[str, np.ndarray]:
     for step in range(config.steps):
         batch = why_three.step_of(examples, step)
         output, weights = attend(config, parameters, batch)
-        losses = torch.nn.functional.cross_entropy(
-            output.flatten(0, -2), batch.targets.flatten(), reduction="sum"
-        )
         optimiser.zero_grad()
-        (losses / batch.targets[0].numel()).backward()  # a mean for each seed, summed over seeds
+        why_three.loss(output, batch.targets).backward()
         optimiser.step()
         right.append((output.detach().argmax(-1) == batch.targets).double().mean((-1, -2)).numpy())
         largest.append(weights.detach().double().amax(-1).mean((-1, -2)).numpy())
@@ -146,12 +140,8 @@ def run(config: Config) -> list[dict]:
     `needed` is the first step at which the batch was answered well enough, or `steps` if none was:
     then `reached` is false.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with why_three.one_thread():
         curves = train(config)
-    finally:
-        torch.set_num_threads(before)
     enough = curves["right"] >= ENOUGH
     reached = np.asarray(enough.any(axis=0))
     needed = np.where(reached, enough.argmax(axis=0), config.steps)

@@ -12,7 +12,8 @@ steps take seconds: the seeds are the leading axis of every tensor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -293,6 +294,33 @@ def stack(drawn: list[Examples]) -> Examples:
     return Examples(*(torch.stack([getattr(one, name) for one in drawn]) for name in names))
 
 
+def stack_parameters(drawn: list[dict[str, np.ndarray]]) -> Parameters:
+    """Return the parameters of several seeds, with one more axis in front for the seeds."""
+    return {
+        name: torch.tensor(np.stack([one[name] for one in drawn]), dtype=torch.float32)
+        for name in drawn[0]
+    }
+
+
+def loss(output: Tensor, targets: Tensor) -> Tensor:
+    """Return the mean cross-entropy of each seed, summed over the seeds: none feels another."""
+    losses = torch.nn.functional.cross_entropy(
+        output.flatten(0, -2), targets.flatten(), reduction="sum"
+    )
+    return losses / targets[0].numel()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep torch to one thread: its results then do not depend on the machine's cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def train(config: Config) -> tuple[Parameters, Examples]:
     """Train all seeds in one pass; return the parameters and the test examples."""
     task = TASKS[config.task]
@@ -300,33 +328,23 @@ def train(config: Config) -> tuple[Parameters, Examples]:
     drawn = [initial(config, rng) for rng in rngs]
     examples = stack([draw(task, rng, config.steps, BATCH) for rng in rngs])
     test = step_of(stack([draw(task, rng, 1, N_TEST) for rng in rngs]), 0)
-    parameters = {
-        name: torch.tensor(np.stack([one[name] for one in drawn]), dtype=torch.float32)
-        for name in drawn[0]
-    }
+    parameters = stack_parameters(drawn)
     adam = torch.optim.Adam([p.requires_grad_() for p in parameters.values()], RATE, fused=True)
     for step in range(config.steps):
         batch = step_of(examples, step)
         output, _ = head(config, parameters, batch)
-        losses = torch.nn.functional.cross_entropy(
-            output.flatten(0, -2), batch.targets.flatten(), reduction="sum"
-        )
         adam.zero_grad()
-        (losses / batch.targets[0].numel()).backward()  # a mean for each seed, summed over seeds
+        loss(output, batch.targets).backward()
         adam.step()
     return {name: p.detach() for name, p in parameters.items()}, test
 
 
 def run(config: Config) -> list[dict]:
     """Train one setting for all its seeds and measure it; one row a seed."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         parameters, test = train(config)
         with torch.no_grad():
             output, weights = head(config, parameters, test)
-    finally:
-        torch.set_num_threads(before)
     right = (output.argmax(-1) == test.targets).double().mean((-1, -2))
     at_answer = weights.gather(-1, test.asked.unsqueeze(-1)).mean((1, 2, 3))
     at_itself = weights.diagonal(dim1=-2, dim2=-1).mean((1, 2))
