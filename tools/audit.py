@@ -26,7 +26,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
 
-from audit_widgets import WIDGETS  # noqa: E402
+from audit_widgets import problem_of  # noqa: E402
 from browser import FLAGS, chromium  # noqa: E402
 from lxml import html as lxml_html  # noqa: E402
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright  # noqa: E402
@@ -317,12 +317,7 @@ class Auditor:
         for index in range(count):
             figure = figures.nth(index)
             kind = await figure.get_attribute("data-qkv-widget")
-            test = WIDGETS.get(kind)
-            problem = (
-                await test(page, figure)
-                if test
-                else f"tools/audit_widgets.py has no test for the widget {kind}"
-            )
+            problem = await problem_of(kind, page, figure)
             report.add("widgets", [f"{kind}: {problem}"] if problem else [])
 
     async def from_disk(self, name: str) -> Report:
