@@ -1,14 +1,7 @@
 """The committed notebooks in JupyterLab: run all, edit a widget by key, and Python has it."""
 
-import contextlib
 import json
 import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -16,10 +9,9 @@ import pytest
 
 import qkv
 from qkv.widgets import DotProduct, QKVTracer
+from tests.jupyterlab import ROOT, jupyterlab, run_notebook, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(300)]
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
 
 # Added to a copy of the notebook, as its last cell: it reports what the widget holds in Python.
 LISTEN = """
@@ -38,46 +30,10 @@ print("all cells " + "ran")
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """Start one JupyterLab with no settings of its own; yield its address and its folder."""
+    """Start one JupyterLab; yield its address and its folder."""
     folder = tmp_path_factory.mktemp("lab")
-    settings = folder / ".settings" / "@jupyterlab" / "notebook-extension"
-    settings.mkdir(parents=True)
-    # Cells out of sight are otherwise not in the page.
-    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}', "utf8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    hidden = str(folder / ".settings")
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": hidden, "JUPYTERLAB_SETTINGS_DIR": hidden}
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += ["--IdentityProvider.token=", "--ServerApp.ip=127.0.0.1"]
-    command += [f"--ServerApp.port={port}", f"--ServerApp.root_dir={folder}"]
-    server = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_until(lambda: answers(f"{address}/api"), 90, "JupyterLab does not answer")
+    with jupyterlab(folder) as address:
         yield address, folder
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-
-
-def answers(address):
-    with contextlib.suppress(OSError):
-        urllib.request.urlopen(address, timeout=2).close()
-        return True
-    return False
-
-
-def wait_until(true, seconds, sentence):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        time.sleep(0.1)
-    pytest.fail(sentence)
 
 
 @pytest.fixture
@@ -92,13 +48,9 @@ def open_notebook(lab, chromium):
         page = chromium.new_page(viewport={"width": 1400, "height": 1000})
         pages.append(page)
         # A workspace of its own, so that one test's open files are not another's.
-        page.goto(f"{address}/lab/workspaces/{kind}/tree/{name}?reset")
-        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
-        idle = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
-        page.wait_for_selector(idle, state="attached", timeout=90_000)
-        run_all(page)
-        page.wait_for_selector("pre:has-text('all cells ran')", timeout=120_000)
-        page.wait_for_selector(idle, state="attached", timeout=60_000)
+        run_notebook(
+            page, f"{address}/lab/workspaces/{kind}/tree/{name}?reset", printed="all cells ran"
+        )
         return page
 
     yield open_
@@ -106,26 +58,6 @@ def open_notebook(lab, chromium):
         if pictures := os.environ.get("QKV_PICTURES"):
             page.screenshot(path=f"{pictures}/jupyterlab-{len(os.listdir(pictures))}.png")
         page.close()
-
-
-def run_all(page):
-    """Choose Run All Cells; again if the kernel was not there yet and the request got lost."""
-    from playwright.sync_api import TimeoutError
-
-    for _ in range(6):
-        with contextlib.suppress(TimeoutError):
-            if page.locator(".jp-Dialog").count():  # the dialog may come late
-                page.click(".jp-Dialog button.jp-mod-accept")
-                page.wait_for_selector(".jp-Dialog", state="detached", timeout=10_000)
-            page.click(".lm-MenuBar-itemLabel:text-is('Run')", timeout=10_000)
-            page.click(".lm-Menu-itemLabel:text-is('Run All Cells')", timeout=10_000)
-            started = ".jp-CodeCell .jp-InputPrompt:text-matches('\\\\[(\\\\*|\\\\d+)\\\\]')"
-            page.wait_for_selector(f"{started}, .jp-Dialog", state="attached", timeout=10_000)
-            if not page.locator(".jp-Dialog").count():
-                return
-            page.click(".jp-Dialog button.jp-mod-accept")  # which kernel? the one that is offered
-            page.wait_for_selector(".jp-Dialog", state="detached", timeout=10_000)
-    pytest.fail("Run All Cells does not start")
 
 
 def held(lab):

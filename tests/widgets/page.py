@@ -1,7 +1,9 @@
 """A page like the book's, small: one or more figures, the host, the style, a strict policy."""
 
 import html
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from qkv.widgets.base import BookWidget, static_text
 
@@ -41,6 +43,43 @@ def write_page(
         encoding="utf-8",
     )
     return page
+
+
+def traits(page, names: Iterable[str]) -> dict[str, Any]:
+    """Return what the first figure's model holds."""
+    return page.evaluate(
+        "names => Object.fromEntries(names.map("
+        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
+        list(names),
+    )
+
+
+def set_traits(page, values: dict[str, Any]) -> None:
+    """Set traits of the first figure's model, as a kernel would."""
+    page.evaluate(
+        "values => { const model = document.querySelector('figure').qkvModel;"
+        " for (const [name, value] of Object.entries(values)) model.set(name, value) }",
+        values,
+    )
+
+
+def small_targets(page, selector: str) -> list:
+    """Return the controls that a finger could miss: less than 24 px wide or high."""
+    return page.eval_on_selector_all(
+        selector,
+        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
+        ".filter(([, box]) => box.width < 24 || box.height < 24)",
+    )
+
+
+def kept_and_needed(page) -> tuple[float, float]:
+    """Return the height kept for the widget and the one that it needs; let go of the first."""
+    kept, live = page.evaluate(
+        "() => { const e = document.querySelector('.qkv-live');"
+        " const kept = parseFloat(e.style.minHeight);"
+        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
+    )
+    return kept, live
 
 
 PAGE_CSS = """

@@ -8,7 +8,7 @@ import pytest
 import qkv
 from qkv.widgets import DotProduct
 from qkv.widgets.base import number
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -21,13 +21,6 @@ PAIRS = [
 @pytest.fixture
 def path(tmp_path):
     return write_page(tmp_path, DotProduct(pairs=PAIRS))
-
-
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
 
 
 def vectors(page):
@@ -126,9 +119,8 @@ def test_a_dragged_arrow_finds_the_exact_right_angle(page):
     assert "90.0°, a right angle" in page.inner_text(".qkv-dot-kind")
 
 
-def test_touch_drag_moves_a_tip_and_does_not_scroll(path, open_page):
-    page = open_page(path, width=390, has_touch=True, is_mobile=True)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_touch_drag_moves_a_tip_and_does_not_scroll(path, open_live):
+    page = open_live(path, width=390, has_touch=True, is_mobile=True)
     start = vectors(page)[0]
     x, y = middle(page, ".qkv-handle.qkv-arrow-x .qkv-ring")
     session = page.context.new_cdp_session(page)
@@ -168,46 +160,34 @@ def test_a_zero_vector_has_no_cosine_and_says_so(page):
     assert "NaN" not in page.inner_html("figure").replace("isNaN", "")
 
 
-def test_the_figure_keeps_its_height_while_the_vectors_move(path, open_page):
-    page = open_page(path, width=390)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_the_figure_keeps_its_height_while_the_vectors_move(path, open_live):
+    page = open_live(path, width=390)
     page.set_viewport_size({"width": 389, "height": 900})  # lets go of the reserved height
     heights = set()
     for x, y in [((1, 0.5), (1, 1)), ((1, 0.5), (-0.5, 1)), ((1, 0.5), (-1.4, -1.3)),
                  ((1, 0.5), (-1, -0.5)), ((1, 0.5), (0.5, 0.25)), ((1, 0.5), (0, 0))]:  # fmt: skip
-        page.evaluate(
-            "([x, y]) => { const m = document.querySelector('figure').qkvModel;"
-            " m.set('x', x); m.set('y', y); m.set('labels', ['cat', 'dog']) }",
-            [x, y],
-        )
+        set_traits(page, {"x": x, "y": y, "labels": ["cat", "dog"]})
         page.wait_for_timeout(50)
         heights.add(page.locator(".qkv-live").bounding_box()["height"])
     assert len(heights) == 1, heights
 
 
-def test_long_names_do_not_widen_a_phone_page(tmp_path, open_page):
+def test_long_names_do_not_widen_a_phone_page(tmp_path, open_live):
     names = ["internationalization", "counterrevolutionaries"]
     widget = DotProduct(x=[-3.25, 1.5], y=[-2.5, -3.75], labels=names)
-    page = open_page(write_page(tmp_path, widget), width=320)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(write_page(tmp_path, widget), width=320)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, select, input, .qkv-handle)",
-        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width < 24 || box.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, select, input, .qkv-handle)") == []
 
 
 def test_the_theme_follows_page_jupyterlab_and_system(path, open_page):
@@ -229,14 +209,9 @@ def test_the_theme_follows_page_jupyterlab_and_system(path, open_page):
 
 
 @pytest.mark.parametrize("width", [1280, 700, 390])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width, java_script_enabled=True)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width, java_script_enabled=True)
+    live = kept_and_needed(page)
     assert abs(live[0] - live[1]) <= 26, live
     shift = page.evaluate(
         "() => new Promise(done => { let sum = 0; new PerformanceObserver(list => {"

@@ -6,7 +6,7 @@ import pytest
 from qkv.widgets import LearnOneHead
 from qkv.widgets.base import number
 from qkv.widgets.learn_one_head import MATRICES
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -16,19 +16,8 @@ def path(tmp_path):
     return write_page(tmp_path, LearnOneHead())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
-    return page.evaluate(
-        "names => Object.fromEntries(names.map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
-        [*MATRICES, "rate", "steps"],
-    )
+    return traits(page, [*MATRICES, "rate", "steps"])
 
 
 def change_text(x):
@@ -107,40 +96,28 @@ def test_it_stops_at_400_steps_and_longer_steps_are_rough(page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, select, td[tabindex])",
-        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width < 24 || box.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, select, td[tabindex])") == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept, live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, live = kept_and_needed(page)
     assert 0 <= kept - live <= 26
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_the_size_stays_while_everything_moves(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_the_size_stays_while_everything_moves(path, open_live, width):
+    page = open_live(path, width=width)
     page.evaluate("document.querySelector('.qkv-live').style.minHeight = ''")
     heights = set()
     for steps in (0, 1, 30, 250):
-        page.evaluate("n => document.querySelector('figure').qkvModel.set('steps', n)", steps)
+        set_traits(page, {"steps": steps})
         page.wait_for_timeout(80)
         heights.add(page.locator(".qkv-live").bounding_box()["height"])
         page.focus("[data-matrix=W_Q] td[tabindex='0']")

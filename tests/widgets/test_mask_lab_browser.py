@@ -6,7 +6,7 @@ import pytest
 import qkv
 from qkv.widgets import MaskLab
 from qkv.widgets.base import number
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 TABLE = "[data-matrix=weights]"
@@ -17,19 +17,8 @@ def path(tmp_path):
     return write_page(tmp_path, MaskLab())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
-    return page.evaluate(
-        "names => Object.fromEntries(names.map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
-        ["tokens", "scores", "mask", "rule", "join"],
-    )
+    return traits(page, ["tokens", "scores", "mask", "rule", "join"])
 
 
 def text(x):
@@ -126,9 +115,8 @@ def test_presets_say_which_one_stands(page):
     assert_numbers_equal_cores(page)
 
 
-def test_a_tap_paints_one_cell(path, open_page):
-    page = open_page(path, width=390, has_touch=True, is_mobile=True)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_a_tap_paints_one_cell(path, open_live):
+    page = open_live(path, width=390, has_touch=True, is_mobile=True)
     cell(page, 0, 2).tap()
     assert state(page)["mask"][0] == [1, 0, 1, 0, 0, 0, 0]
     assert_numbers_equal_cores(page)
@@ -137,46 +125,30 @@ def test_a_tap_paints_one_cell(path, open_page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, select, input, td[aria-selected])",
-        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width < 24 || box.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, select, input, td[aria-selected])") == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept, live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, live = kept_and_needed(page)
     assert 0 <= kept - live <= 26
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_the_size_stays_while_everything_moves(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_the_size_stays_while_everything_moves(path, open_live, width):
+    page = open_live(path, width=width)
     page.evaluate("document.querySelector('.qkv-live').style.minHeight = ''")
     sizes = set()
     masks = [qkv.causal_mask(7), np.ones((7, 7)), np.zeros((7, 7)), qkv.window_mask(7)]
     for mask in masks:
         for rule in ["-inf", "-1e9", "after", "again"]:
-            page.evaluate(
-                "s => { const m = document.querySelector('figure').qkvModel;"
-                " for (const [name, value] of Object.entries(s)) m.set(name, value) }",
-                {"mask": mask.astype(int).tolist(), "rule": rule},
-            )
+            set_traits(page, {"mask": mask.astype(int).tolist(), "rule": rule})
             assert_numbers_equal_cores(page)
             box = page.locator(".qkv-live").bounding_box()
             sizes.add((box["height"], page.locator(f"{TABLE} table").bounding_box()["width"]))

@@ -20,13 +20,6 @@ def path(tmp_path):
     return write_page(tmp_path, QKVTracer())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def trait(page, name):
     return page.evaluate("name => document.querySelector('figure').qkvModel.get(name)", name)
 
@@ -297,9 +290,8 @@ def test_axe_finds_nothing_and_nothing_overflows(
     assert page.evaluate("document.querySelectorAll('.qkv-ui *').length") < 1000
 
 
-def test_on_a_phone_the_arithmetic_stays_in_sight_and_taps_work(path, open_page):
-    page = open_page(path, width=390, has_touch=True, is_mobile=True)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_on_a_phone_the_arithmetic_stays_in_sight_and_taps_work(path, open_live):
+    page = open_live(path, width=390, has_touch=True, is_mobile=True)
     for name in ("x_kv", "w_q", "scores", "output"):
         spot = cell(page, name, 2, 1)
         spot.focus()

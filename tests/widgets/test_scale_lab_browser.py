@@ -3,7 +3,7 @@
 import pytest
 
 from qkv.widgets import ScaleLab
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 NAMES = ("predicted", "spread", "largest", "uniform", "slope")
@@ -14,18 +14,8 @@ def path(tmp_path):
     return write_page(tmp_path, ScaleLab())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
-    return page.evaluate(
-        "() => Object.fromEntries(['d_k', 'n_k', 'factor', 'seed'].map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))"
-    )
+    return traits(page, ["d_k", "n_k", "factor", "seed"])
 
 
 def assert_numbers_equal_cores(page):
@@ -91,37 +81,22 @@ def test_a_width_between_two_stops_from_python_is_shown(path, open_page, tmp_pat
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, input)",
-        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width < 24 || box.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, input)") == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_mounting_moves_nothing_and_the_height_stays(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept, live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+def test_mounting_moves_nothing_and_the_height_stays(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, live = kept_and_needed(page)
     assert 0 <= kept - live <= 26
     heights = {live}
     for values in [(1, 2, "none"), (1024, 256, "d"), (512, 16, "sqrt")]:
-        page.evaluate(
-            "s => { const m = document.querySelector('figure').qkvModel;"
-            " ['d_k', 'n_k', 'factor'].forEach((name, i) => m.set(name, s[i])) }",
-            list(values),
-        )
+        set_traits(page, dict(zip(("d_k", "n_k", "factor"), values, strict=True)))
         assert_numbers_equal_cores(page)
         heights.add(page.evaluate("document.querySelector('.qkv-live').offsetHeight"))
     assert len(heights) == 1, heights

@@ -5,7 +5,7 @@ import pytest
 
 from qkv.widgets import SoftLookup
 from qkv.widgets.base import number
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 SLIDER = ".qkv-lookup-handle"
@@ -16,19 +16,8 @@ def path(tmp_path):
     return write_page(tmp_path, SoftLookup())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
-    return page.evaluate(
-        "names => Object.fromEntries(names.map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
-        ["pairs", "query", "bandwidth", "score", "hard", "labels"],
-    )
+    return traits(page, ["pairs", "query", "bandwidth", "score", "hard", "labels"])
 
 
 def rows(page):
@@ -128,9 +117,8 @@ def test_the_mouse_drags_the_query_from_anywhere(page):
     assert state(page)["query"] == 7.3
 
 
-def test_a_finger_moves_the_query(path, open_page):
-    page = open_page(path, width=390, has_touch=True, is_mobile=True)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_a_finger_moves_the_query(path, open_live):
+    page = open_live(path, width=390, has_touch=True, is_mobile=True)
     page.locator(".qkv-lookup-plot").tap(position={"x": 200, "y": 100})
     assert state(page)["query"] != 7.3
     assert_numbers_equal_cores(page)
@@ -139,47 +127,32 @@ def test_a_finger_moves_the_query(path, open_page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, select, input, .qkv-hit)",
-        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width < 24 || box.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, select, input, .qkv-hit)") == []
 
 
 @pytest.mark.parametrize("width", [1280, 700, 390, 320])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept, live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, live = kept_and_needed(page)
     assert 0 <= kept - live <= 26, (kept, live)
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_the_size_stays_while_everything_moves(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_the_size_stays_while_everything_moves(path, open_live, width):
+    page = open_live(path, width=width)
     page.evaluate("document.querySelector('.qkv-live').style.minHeight = ''")
     heights = set()
     for query in (0.0, 7.3, 30.4):
         for bandwidth in (0.125, 1.0, 128.0):
             for score in ("distance", "dot"):
                 for hard in (False, True):
-                    page.evaluate(
-                        "s => { const m = document.querySelector('figure').qkvModel;"
-                        " for (const [name, value] of Object.entries(s)) m.set(name, value) }",
-                        {"query": query, "bandwidth": bandwidth, "score": score, "hard": hard},
-                    )
+                    shown = dict(query=query, bandwidth=bandwidth, score=score, hard=hard)
+                    set_traits(page, shown)
                     assert_numbers_equal_cores(page)
                     heights.add(page.locator(".qkv-live").bounding_box()["height"])
                     assert page.evaluate("document.documentElement.scrollWidth") <= width

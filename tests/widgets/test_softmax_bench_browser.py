@@ -5,7 +5,7 @@ import pytest
 
 from qkv.widgets import SoftmaxBench
 from qkv.widgets.base import number
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -15,20 +15,9 @@ def path(tmp_path):
     return write_page(tmp_path, SoftmaxBench())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
     names = ["tokens", "scores", "temperature", "axis", "times", "row"]
-    return page.evaluate(
-        "names => Object.fromEntries(names.map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
-        names,
-    )
+    return traits(page, names)
 
 
 def assert_numbers_equal_cores(page):
@@ -95,46 +84,30 @@ def test_the_leak_meter_says_who_moved(page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, select, input)",
-        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width < 24 || box.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, select, input)") == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept, live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, live = kept_and_needed(page)
     assert 0 <= kept - live <= 26
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_height_stays_while_everything_moves(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_the_height_stays_while_everything_moves(path, open_live, width):
+    page = open_live(path, width=width)
     page.evaluate("document.querySelector('.qkv-live').style.minHeight = ''")
     heights = set()
     for axis, times, row, temperature in [
         ("keys", 3, 0, 1), ("queries", 3, 3, 0.125), ("queries", 1, 2, 8), ("keys", -3, 3, 0.125),
     ]:  # fmt: skip
-        page.evaluate(
-            "s => { const m = document.querySelector('figure').qkvModel;"
-            " for (const [name, value] of Object.entries(s)) m.set(name, value) }",
-            {"axis": axis, "times": times, "row": row, "temperature": temperature},
-        )
+        set_traits(page, {"axis": axis, "times": times, "row": row, "temperature": temperature})
         assert_numbers_equal_cores(page)
         heights.add(page.locator(".qkv-live").bounding_box()["height"])
     assert len(heights) == 1, heights

@@ -4,7 +4,7 @@ import pytest
 
 from qkv.widgets import TokensToRows
 from qkv.widgets.base import number
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 BUTTONS = ".qkv-rows-tokens button"
@@ -15,20 +15,9 @@ def path(tmp_path):
     return write_page(tmp_path, TokensToRows())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
     page.wait_for_selector(".qkv-rows:not([aria-busy])")
-    return page.evaluate(
-        "names => Object.fromEntries(names.map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
-        ["text", "mode", "special", "at"],
-    )
+    return traits(page, ["text", "mode", "special", "at"])
 
 
 def rows(page, side):
@@ -149,10 +138,9 @@ def test_without_the_script_it_says_so_and_spaces_work(tmp_path, chromium):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     for text in ["", "Donaudampfschifffahrt 我爱北京 ☃ " + "w" * 120]:
         page.get_by_label("Text", exact=True).fill(text) if text else None
         assert_numbers_equal_pythons(page)
@@ -162,23 +150,13 @@ def test_no_overflow_no_axe_violation_and_targets_are_large(
     assert_numbers_equal_pythons(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, select, input)",
-        "all => all.map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()])"
-        ".filter(([, box]) => box.width < 24 || box.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, select, input)") == []
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept, live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, live = kept_and_needed(page)
     assert 0 <= kept - live <= 26
 
 

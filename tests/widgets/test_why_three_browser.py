@@ -8,7 +8,7 @@ import pytest
 from qkv.experiments import load_result
 from qkv.widgets import WhyThree
 from qkv.widgets.base import number
-from tests.widgets.page import write_page
+from tests.widgets.page import small_targets, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -18,13 +18,6 @@ RESULT = load_result("why_three")
 @pytest.fixture
 def path(tmp_path):
     return write_page(tmp_path, WhyThree.from_result(RESULT))
-
-
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
 
 
 def assert_numbers_equal_cores(page):
@@ -94,22 +87,16 @@ def test_silent_at_first_then_says_the_outcome(page):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_no_overflow_no_axe_violation(path, open_page, axe_violations, width, theme):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_no_overflow_no_axe_violation(path, open_live, axe_violations, width, theme):
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    small = page.eval_on_selector_all(
-        ".qkv-live :is(button, select)",
-        "all => all.map(e => e.getBoundingClientRect()).filter(b => b.width < 24 || b.height < 24)",
-    )
-    assert small == []
+    assert small_targets(page, ".qkv-live :is(button, select)") == []
 
 
 @pytest.mark.parametrize("width", [1280, 700, 390])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width)
     shift = page.evaluate(
         "() => new Promise(done => { let sum = 0; new PerformanceObserver(list => {"
         " for (const entry of list.getEntries()) sum += entry.value; })"
@@ -119,9 +106,8 @@ def test_mounting_does_not_move_the_text_below(path, open_page, width):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_figure_keeps_its_height_whatever_is_chosen(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_the_figure_keeps_its_height_whatever_is_chosen(path, open_live, width):
+    page = open_live(path, width=width)
     heights = set()
     for task in ("partner", "rings", "clock3", "cycle12"):
         for scores in ("tied", "symmetric", "separate"):
