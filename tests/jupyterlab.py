@@ -23,7 +23,9 @@ def jupyterlab(folder: Path) -> Iterator[str]:
     settings = folder / ".settings" / "@jupyterlab" / "notebook-extension"
     settings.mkdir(parents=True)
     # Cells out of sight are otherwise not in the page.
-    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}', "utf8")
+    (settings / "tracker.jupyterlab-settings").write_text(
+        '{"windowingMode": "none", "autoStartDefaultKernel": true}', "utf8"
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -68,13 +70,33 @@ def wait_until(true: Callable[[], bool], seconds: float, sentence: str) -> None:
 
 
 def run_notebook(page, address: str, printed: str) -> None:
-    """Open a notebook, run all its cells, and wait for the text that its last cell prints."""
-    page.goto(address)
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
-    page.wait_for_selector(IDLE, state="attached", timeout=90_000)
-    run_all(page)
-    page.wait_for_selector(f"pre:has-text({printed!r})", timeout=120_000)
-    page.wait_for_selector(IDLE, state="attached", timeout=60_000)
+    """Open a notebook, run all its cells; wait for what its last cell prints and for a widget.
+
+    On a busy machine JupyterLab's widget manager may miss the start of the kernel; then it shows
+    "model not found" for every widget there is, and a reader reloads the page. So does this.
+    """
+    page.on("dialog", lambda dialog: dialog.accept())  # leave the page without saving
+    for _ in range(3):
+        page.goto(address)
+        page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+        page.wait_for_selector(IDLE, state="attached", timeout=90_000)
+        run_all(page)
+        page.wait_for_selector(f"pre:has-text({printed!r})", timeout=120_000)
+        page.wait_for_selector(IDLE, state="attached", timeout=60_000)
+        if shows_a_widget(page):
+            return
+    outputs = page.locator(".jp-Cell-outputArea").all_inner_texts()
+    pytest.fail("no widget is shown; the outputs say: " + " | ".join(filter(None, outputs))[:2000])
+
+
+def shows_a_widget(page) -> bool:
+    """Say whether a widget of the book is drawn, within 20 seconds."""
+    from playwright.sync_api import TimeoutError
+
+    with contextlib.suppress(TimeoutError):
+        page.wait_for_selector(".jp-OutputArea .qkv-ui", state="attached", timeout=20_000)
+        return True
+    return False
 
 
 def run_all(page) -> None:

@@ -29,7 +29,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
 from audit_widgets import problem_of  # noqa: E402
 from browser import FLAGS, chromium  # noqa: E402
 from lxml import html as lxml_html  # noqa: E402
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright  # noqa: E402
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect  # noqa: E402
 from serve import serving  # noqa: E402
 
 LIMITS = {
@@ -371,11 +371,8 @@ SCROLL_THROUGH = """async () => {
 async def ready(page: Page) -> None:
     """Wait for fonts and for every widget to be live (or to have failed)."""
     await page.evaluate("document.fonts.ready.then(() => true)")
-    await page.wait_for_function(
-        """() => [...document.querySelectorAll("figure[data-qkv-widget]")]
-             .every(figure => ["live", "failed"].includes(figure.dataset.qkvState))""",
-        timeout=15_000,
-    )
+    waiting = "figure[data-qkv-widget]:not([data-qkv-state=live], [data-qkv-state=failed])"
+    await expect(page.locator(waiting)).to_have_count(0, timeout=15_000)
     await page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
 
 

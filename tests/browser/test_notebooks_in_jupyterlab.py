@@ -13,11 +13,13 @@ from tests.jupyterlab import ROOT, jupyterlab, run_notebook, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(300)]
 
-# Added to a copy of the notebook, as its last cell: it reports what the widget holds in Python.
+# Added to a copy of the notebook, as its last cell: it reports what the newest widget of the kind
+# holds in Python.
 LISTEN = """
-import gc, json, os
+import json, os
+from ipywidgets.widgets.widget import _instances
 from qkv.widgets import {kind}
-widget = [thing for thing in gc.get_objects() if issubclass(type(thing), {kind})][-1]
+widget = [thing for thing in _instances.values() if isinstance(thing, {kind})][-1]
 def report(change=None):
     with open("part.json", "w") as file:
         json.dump({{name: getattr(widget, name).tolist() for name in {names}}}, file)

@@ -317,7 +317,7 @@ def test_on_a_phone_the_arithmetic_stays_in_sight_and_taps_work(path, open_live)
 
 def test_two_figures_on_a_page_are_independent(tmp_path, open_page):
     page = open_page(write_page(tmp_path, QKVTracer(), QKVTracer.head(1)))
-    page.wait_for_function("document.querySelectorAll('[data-qkv-state=live]').length === 2")
+    page.locator("[data-qkv-state=live]").nth(1).wait_for()
     second = page.locator("figure").nth(1)
     second.locator("input[value=cross]").check()
     assert page.locator("figure").first.locator("[data-matrix=x_q]").count() == 0

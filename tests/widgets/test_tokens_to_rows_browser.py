@@ -127,9 +127,7 @@ def test_without_the_script_it_says_so_and_spaces_work(tmp_path, chromium):
     page.goto(path.as_uri())
     page.wait_for_selector("figure[data-qkv-state=live]")
     page.get_by_label("Text", exact=True).fill("she ate a pear")
-    page.wait_for_function(
-        "document.querySelector('.qkv-rows-said').innerText.includes('could not')"
-    )
+    page.locator(".qkv-rows-said", has_text="could not").wait_for()
     page.locator("input[value=whitespace]").check()
     assert rows(page, "X")[0][0] == "0she"
     page.close()
