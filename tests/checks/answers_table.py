@@ -757,6 +757,103 @@ def power_one_hot(f):
 # --- learning ------------------------------------------------------------------------------------
 
 
+def fold_kept(W, slope, step, rate, n, chain=True, divided=True, axis=-1):
+    root = W.shape[axis] ** 0.5
+    for _ in range(n):
+        W = W - rate * step(slope(W / root if divided else W) / (root if chain else 1))
+    return W / root
+
+
+def fold_absorbed(W, slope, step, rate, n, axis=-1):
+    M = W / W.shape[axis] ** 0.5
+    for _ in range(n):
+        M = M - rate * step(slope(M))
+    return M
+
+
+def fold_right(W, slope, step, rate, n, axis=-1):
+    return fold_kept(W, slope, step, rate, n, axis=axis), fold_absorbed(
+        W, slope, step, rate, n, axis=axis
+    )
+
+
+def fold_by_brakes(W, slope, step, rate, n):
+    d_k = W.shape[-1]
+    brake = d_k if step(np.array([3.0]))[0] == 3 else d_k**0.5
+    start = W / d_k**0.5
+    return tuple(absorbed_from(start, slope, step, r, n) for r in (rate / brake, rate))
+
+
+def absorbed_from(M, slope, step, rate, n):
+    return M if n == 0 else absorbed_from(M - rate * step(slope(M)), slope, step, rate, n - 1)
+
+
+def fold_braked(W, slope, step, rate, n):
+    start = W / W.shape[-1] ** 0.5
+    return tuple(absorbed_from(start, slope, step, r, n) for r in (rate / W.shape[-1], rate))
+
+
+def fold_first_slope(W, slope, step, rate, n):
+    first = slope(W / W.shape[-1] ** 0.5)
+    return fold_right(W, lambda M: first, step, rate, n)
+
+
+def fold_in_place(W, slope, step, rate, n):
+    result = fold_right(W, slope, step, rate, n)
+    W /= W.shape[-1] ** 0.5
+    return result
+
+
+def maps_right(Q, K, V, W):
+    return np.einsum("...xk,...yk->...xy", Q, K), V @ W.reshape(*V.shape[:-2], V.shape[-1], -1)
+
+
+def maps_by_loops(Q, K, V, W):
+    if Q.ndim == 2:
+        return np.array([[q @ k for k in K] for q in Q]), np.array(
+            [[v @ o for o in W.T] for v in V]
+        )
+    pairs = [maps_by_loops(*four) for four in zip(Q, K, V, np.split(W, len(V)), strict=True)]
+    return np.array([one for one, _ in pairs]), np.array([two for _, two in pairs])
+
+
+def maps_into_square(Q, K, V, W):
+    where = np.zeros((Q.shape[-2], Q.shape[-2]))
+    where += Q @ K.T
+    return where, V @ W
+
+
+def maps_interleaved(Q, K, V, W):
+    where, what = maps_right(Q, K, V, W)
+    if Q.ndim == 2:
+        return where, what
+    return where, np.array([V[i] @ W[i :: len(V)] for i in range(len(V))])
+
+
+def maps_what_added(Q, K, V, W):
+    where, what = maps_right(Q, K, V, W)
+    return where, what.sum(0) if Q.ndim > 2 else what
+
+
+def maps_backwards(Q, K, V, W):
+    if Q.ndim == 2:
+        return maps_right(Q, K, V, W)
+    rows = np.array(np.split(W, len(V)))[::-1]
+    return maps_right(Q, K, V, W)[0], V @ rows
+
+
+inverse = np.linalg.inv
+
+
+def disguise_by_solving(Q, K, V, W, A, B):
+    return Q @ A, np.linalg.solve(A, K.T).T, V @ B, np.linalg.solve(B, W)
+
+
+def disguise_by_columns(Q, K, V, W, A, B):
+    """Right wherever the columns of A stand at right angles."""
+    return Q @ A, K @ (A / (A * A).sum(axis=0)), V @ B, inverse(B) @ W
+
+
 def learn_forward(X, Q, K, V):
     q, k, v = X @ Q, X @ K, X @ V
     scores = q @ k.T / np.sqrt(q.shape[1])
@@ -1958,6 +2055,118 @@ WRONG = {
             "must stay fixed",
         ),
     ],
+    "scale.fold": [
+        (lambda W, f, t, r, n: (W, W / W.shape[-1] ** 0.5), "the start", "you returned W_Q. What"),
+        (lambda W, f, t, r, n: (W, W), "the start", "returned W_Q twice"),
+        (lambda W, f, t, r, n: (W / W.shape[-1],) * 2, "the start", "divided by d_k"),
+        (lambda W, f, t, r, n: (W * W.shape[-1] ** 0.5,) * 2, "the start", "You multiplied"),
+        (lambda W, f, t, r, n: (W / len(W) ** 0.5,) * 2, "the start", "width of the input"),
+        (lambda W, f, t, r, n: W / W.shape[-1] ** 0.5, "the start", "2 are asked for"),
+        (lambda *a: (fold_absorbed(*a),) * 2, "one plain step", "took the same step"),
+        (lambda *a: (fold_kept(*a),) * 2, "one plain step", "the same short step"),
+        (
+            lambda *a: (fold_kept(*a, chain=False), fold_absorbed(*a)),
+            "one plain step",
+            "straight into W_Q",
+        ),
+        (
+            lambda *a: (fold_kept(*a, divided=False), fold_absorbed(*a)),
+            "one plain step",
+            "slope at W_Q itself",
+        ),
+        (lambda *a: fold_right(*a)[::-1], "one plain step", "each other's place"),
+        (lambda W, f, t, r, n: fold_right(W, f, t, -r, n), "one plain step", "uphill"),
+        (lambda W, f, t, r, n: fold_right(W, f, t, r, min(n, 1)), "three plain steps", "after one"),
+        (fold_first_slope, "three plain steps", "slope at the start"),
+        (
+            lambda W, f, t, r, n: fold_right(W, f, lambda g: g, r, n),
+            "three steps by sign",
+            "Where is `step`",
+        ),
+        (fold_braked, "three steps by sign", "whatever the rule"),
+        (lambda *a: fold_right(*a, axis=1), "all heads at once", "read axis 1"),
+        (
+            lambda *a: fold_right(*a, axis=0 if a[0].ndim > 2 else 1),
+            "all heads at once",
+            "number of heads",
+        ),
+        (fold_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "learning.two_maps": [
+        (lambda Q, K, V, W: (Q.T @ K, V @ W), "one head", "d_k by d_k"),
+        (lambda Q, K, V, W: (K @ Q.T, V @ W), "one head", "map turned round"),
+        (lambda Q, K, V, W: (Q @ K.T / Q.shape[1] ** 0.5, V @ W), "one head", "root into the map"),
+        (
+            lambda Q, K, V, W: (Q @ K.T / Q.shape[0] ** 0.5, V @ W),
+            "one head",
+            "root of the width of x",
+        ),
+        (lambda Q, K, V, W: (Q @ K.T, W @ V), "one head", "d_v by d_v"),
+        (lambda Q, K, V, W: (Q @ K.T, (V @ W).T), "one head", "second map is turned"),
+        (lambda Q, K, V, W: (Q @ K.T, V @ W.T), "one head", "which W_V and"),
+        (lambda Q, K, V, W: (Q @ K, V @ W), "one head", "Which axis do W_Q and W_K share"),
+        (lambda Q, K, V, W: (V @ W, Q @ K.T), "one head", "What stands between"),
+        (lambda Q, K, V, W: Q @ K.T, "one head", "2 are asked for"),
+        (maps_into_square, "another source", "different widths here"),
+        (lambda Q, K, V, W: (Q @ K.T, V @ W), "all heads", "Which axes should be swapped"),
+        (maps_interleaved, "all heads", "like cards"),
+        (
+            lambda *four: tuple(m.sum(0) if m.ndim > 2 else m for m in maps_right(*four)),
+            "all heads",
+            "softmax stand for",
+        ),
+        (maps_what_added, "all heads", "added what the heads move"),
+        (maps_backwards, "all heads", "from the bottom"),
+    ],
+    "learning.disguise": [
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ inverse(A), V @ B, inverse(B) @ W),
+            "turned",
+            "beside A then",
+        ),
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ A.T, V @ B, inverse(B) @ W),
+            "turned",
+            "or its transpose",
+        ),
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ inverse(A).T, V @ B, B @ W),
+            "turned",
+            "both got B",
+        ),
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ inverse(A).T, V @ B, inverse(B).T @ W),
+            "turned",
+            "or its inverse turned round",
+        ),
+        (
+            lambda Q, K, V, W, A, B: (Q @ inverse(A).T, K @ A, V @ B, inverse(B) @ W),
+            "stretched",
+            "gave A to W_K",
+        ),
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ inverse(A).T, V, W),
+            "turned",
+            "as they were",
+        ),
+        (lambda Q, K, V, W, A, B: (Q, K, V, W), "turned", "Which of your four differs"),
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ inverse(A).T, V @ B, W @ inverse(B)),
+            "turned",
+            "which side of W_O",
+        ),
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ A, V @ B, inverse(B) @ W),
+            "stretched",
+            "doubles a query",
+        ),
+        (
+            lambda Q, K, V, W, A, B: (Q @ A, K @ inverse(A).T, V @ B, B.T @ W),
+            "stretched",
+            "does it undo a stretch",
+        ),
+        (disguise_by_columns, "any basis", "Multiply your new pair out"),
+    ],
     "learning.backward": [
         (learn_no_mean, "a single token", "no score can matter"),
         (learn_straight, "a single token", "between weights and scores"),
@@ -2307,6 +2516,9 @@ RIGHT = {
     ],
     "scale.backward": [back_right, back_jacobian],
     "scale.expose": [power_right, power_one_hot],
+    "scale.fold": [fold_right, fold_by_brakes],
+    "learning.two_maps": [maps_right, maps_by_loops],
+    "learning.disguise": [disguise_by_solving],
     "learning.backward": [learn_loops, lambda *args: [g.tolist() for g in learn_loops(*args)]],
     "learning.repair": [train_right],
     "learning.slope_test": [

@@ -564,6 +564,310 @@ def repair() -> Code:
     )
 
 
+def _numbers_of(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return np.asarray(numbers(rng, *shape) / 2)
+
+
+def _maps(
+    W_Q: np.ndarray, W_K: np.ndarray, W_V: np.ndarray, W_O: np.ndarray, slip: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two maps of every head, or those of one named slip."""
+    out = W_O.shape[-1]
+    heads = W_V.shape[:-2]
+    if slip == "interleaved":
+        rows = np.swapaxes(W_O.reshape(W_V.shape[-1], *heads, out), 0, 1)
+    else:
+        rows = W_O.reshape(*heads, W_V.shape[-1], out)
+    where, what = W_Q @ np.swapaxes(W_K, -1, -2), W_V @ rows
+    if slip == "inner where":
+        where = np.swapaxes(W_Q, -1, -2) @ W_K
+    elif slip == "asked by keys":
+        where = np.swapaxes(where, -1, -2)
+    elif slip == "root in it":
+        where = where / np.sqrt(W_Q.shape[-1])
+    elif slip == "root of the input":
+        where = where / np.sqrt(W_Q.shape[-2])
+    elif slip == "inner what":
+        what = rows @ W_V
+    elif slip == "what turned":
+        what = np.swapaxes(what, -1, -2)
+    elif slip == "added up":
+        where, what = where.sum(axis=0), what.sum(axis=0)
+    elif slip == "what added up":
+        what = what.sum(axis=0)
+    elif slip == "backwards":
+        rows = rows[::-1]
+        what = W_V @ rows
+    return where, what
+
+
+def _map_slip(name: str, question: str) -> Slip:
+    return Slip(name, lambda *four: _maps(*four, name), question)
+
+
+def _maps_case(*heads: int, square: bool = False) -> Callable[[np.random.Generator], Case]:
+    def draw(rng: np.random.Generator) -> Case:
+        d_q, d_k, d_v, d_out, d_kv = sizes(rng, 5)
+        if square:
+            d_kv = d_out = d_q
+        shapes = (d_q, d_k), (d_kv, d_k), (d_kv, d_v)
+        W_Q, W_K, W_V = (_numbers_of(rng, (*heads, *shape)) for shape in shapes)
+        W_O = _numbers_of(rng, (int(np.prod(heads)) * d_v, d_out))
+        return Case((W_Q, W_K, W_V, W_O), _maps(W_Q, W_K, W_V, W_O))
+
+    return draw
+
+
+@register("learning.two_maps")
+def two_maps() -> Code:
+    """Make the two products that say where a head looks and what it moves."""
+    return Code(
+        title="Read a head: its two maps",
+        function="two_maps",
+        returns=("where", "what"),
+        prompt=(
+            "Given a head's four matrices, return the two maps that the forward pass knows: `where`"
+            " with score(i, j) = x_i `where` y_jᵀ / √d_k, and `what` with output(i) = Σ w(i, j) y_j"
+            " `what`. Queries come from x; keys and values come from y, which may be of another"
+            " width. At the end all heads come at once: W_Q, W_K and W_V with the heads in front,"
+            " and the paper's W_O of shape (heads · d_v, d_out), head 0's rows on top. Then return"
+            " one pair of maps for each head."
+        ),
+        stub=(
+            "def two_maps(W_Q, W_K, W_V, W_O):\n"
+            '    """Return the map of where to look and the map of what to move."""\n'
+            '    raise NotImplementedError("learning.two_maps")\n'
+        ),
+        rungs=(
+            Rung(
+                "one head",
+                _maps_case(square=True),
+                "Write a score with q = x W_Q and k = y W_K put in, and the output with v = y W_V."
+                " What stands between the two rows, and what behind y?",
+                (
+                    _map_slip(
+                        "inner where",
+                        "Your first map is d_k by d_k. Its rows and columns should be columns of x"
+                        " and y: which axis has to be summed away?",
+                    ),
+                    _map_slip(
+                        "asked by keys",
+                        "You have the map turned round: its rows belong to the one who is looked"
+                        " at. Who stands on the left in the score?",
+                    ),
+                    _map_slip(
+                        "root in it",
+                        "You put the root into the map. Where does the prompt's formula divide?",
+                    ),
+                    _map_slip(
+                        "root of the input",
+                        "You divided by the root of the width of x. Is there a factor in this map"
+                        " at all?",
+                    ),
+                    _map_slip(
+                        "inner what",
+                        "Your second map is d_v by d_v. Which of the two matrices does y meet"
+                        " first?",
+                    ),
+                    _map_slip(
+                        "what turned",
+                        "Your second map is turned round. A row y goes in from the left: what must"
+                        " its rows stand for?",
+                    ),
+                ),
+                crash="Two shapes did not fit. Which axis do W_Q and W_K share, and which W_V and"
+                " W_O?",
+            ),
+            Rung(
+                "another source",
+                _maps_case(),
+                "Keys and values come from rows of another width. What are the sizes of the two"
+                " maps now?",
+                crash="x and y have different widths here. Which line needs them equal?",
+            ),
+            Rung(
+                "all heads",
+                _maps_case(13),
+                "Heads stand in front. Does each head meet its own d_v rows of W_O?",
+                (
+                    _map_slip(
+                        "interleaved",
+                        "You dealt the rows of W_O out like cards. Which rows does head 0 own?",
+                    ),
+                    _map_slip(
+                        "added up",
+                        "You added the heads up. Can one softmax stand for the sum of thirteen?",
+                    ),
+                    _map_slip(
+                        "what added up",
+                        "You added what the heads move. Do they all look at the same place?",
+                    ),
+                    _map_slip(
+                        "backwards",
+                        "You dealt W_O out from the bottom. Whose rows stand on top?",
+                    ),
+                ),
+                crash="Heads come first now; W_O still has two. Which axes should be swapped,"
+                " and how is W_O cut?",
+            ),
+        ),
+        hints=(
+            "q kᵀ = (x W_Q)(y W_K)ᵀ = x W_Q W_Kᵀ yᵀ.",
+            "The values are y W_V, and then W_O: associate to the right, y (W_V W_O).",
+            "With heads in front turn only the last two axes, and cut W_O:"
+            " `W_O.reshape(*W_V.shape[:-2], W_V.shape[-1], -1)`.",
+        ),
+        solution=(
+            "```python\n"
+            "def two_maps(W_Q, W_K, W_V, W_O):\n"
+            "    own_rows = W_O.reshape(*W_V.shape[:-2], W_V.shape[-1], W_O.shape[-1])\n"
+            "    return W_Q @ np.swapaxes(W_K, -1, -2), W_V @ own_rows\n"
+            "```\n\n"
+            "Both maps stand between columns that have names, and d_k and d_v are summed away. That"
+            " is why they can be read."
+        ),
+    )
+
+
+def _disguised(
+    W_Q: np.ndarray,
+    W_K: np.ndarray,
+    W_V: np.ndarray,
+    W_O: np.ndarray,
+    A: np.ndarray,
+    B: np.ndarray,
+    slip: str = "",
+) -> tuple[np.ndarray, ...]:
+    """Return another set of four with the same two maps, or what one named slip makes."""
+    back_A, back_B = np.linalg.inv(A).T, np.linalg.inv(B)
+    if slip == "not turned":
+        back_A = back_A.T
+    elif slip == "the same":
+        back_A = A
+    elif slip == "B only turned":
+        back_B = B.T
+    elif slip == "B again":
+        back_B = B
+    one, two, three, four = W_Q @ A, W_K @ back_A, W_V @ B, back_B @ W_O
+    if slip == "keys first":
+        one, two = W_Q @ back_A, W_K @ A
+    elif slip == "only the first pair":
+        three, four = W_V, W_O
+    return one, two, three, four
+
+
+def _disguise_slip(name: str, question: str) -> Slip:
+    return Slip(name, lambda *args: _disguised(*args, name), question)
+
+
+def _disguise_case(kind: str) -> Callable[[np.random.Generator], Case]:
+    def draw(rng: np.random.Generator) -> Case:
+        d_model, d_k, d_v, d_out = (int(d) for d in rng.permutation([3, 5, 7, 11]))
+        shapes = (d_model, d_k), (d_model, d_k), (d_model, d_v), (d_v, d_out)
+        four = [_numbers_of(rng, shape) for shape in shapes]
+        A, B = (_basis(rng, d, kind) for d in (d_k, d_v))
+        return Case((*four, A, B), _disguised(*four, A, B))
+
+    return draw
+
+
+def _basis(rng: np.random.Generator, d: int, kind: str) -> np.ndarray:
+    """Return a rotation, a stretching of each axis, or a well-behaved general matrix."""
+    turned = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    stretched = np.diag(rng.choice([-2.0, -0.5, 0.25, 1.5, 3.0], size=d))
+    return np.asarray(
+        {"turn": turned, "stretch": stretched, "any": stretched @ turned + 0.1 * np.eye(d)}[kind]
+    )
+
+
+@register("learning.disguise")
+def disguise() -> Code:
+    """Make four other matrices that are the same head."""
+    return Code(
+        title="The same head in disguise",
+        function="disguise",
+        returns=("W_Q", "W_K", "W_V", "W_O"),
+        prompt=(
+            "Derive four other matrices that no forward pass can tell from the given ones. Let the"
+            " new W_Q be W_Q A and the new W_V be W_V B, with A (d_k, d_k) and B (d_v, d_v)"
+            " invertible. What must become of W_K and W_O, so that both maps stay as they are?"
+            " Check it with your `two_maps` before you hand it in."
+        ),
+        stub=(
+            "def disguise(W_Q, W_K, W_V, W_O, A, B):\n"
+            '    """Return four other matrices with the same two maps."""\n'
+            '    raise NotImplementedError("learning.disguise")\n'
+        ),
+        rungs=(
+            Rung(
+                "turned",
+                _disguise_case("turn"),
+                "A and B only turn here: the inverse is the transpose. Which of your four differs,"
+                " and what is its map?",
+                (
+                    _disguise_slip(
+                        "not turned",
+                        "Your W_K got the inverse of A, or its transpose, which is the same here."
+                        " In the map W_K stands transposed: what stands beside A then?",
+                    ),
+                    _disguise_slip(
+                        "B again",
+                        "W_V and W_O both got B (its inverse turned round is the same here). What"
+                        " must stand between the two so that B is gone?",
+                    ),
+                    _disguise_slip(
+                        "only the first pair",
+                        "W_V and W_O are as they were. Where did B go?",
+                    ),
+                ),
+                crash="Two shapes did not fit. On which side of W_O does d_v stand?",
+            ),
+            Rung(
+                "stretched",
+                _disguise_case("stretch"),
+                "A and B only stretch here, so no transpose can be seen. Which of your four is"
+                " stretched the wrong way?",
+                (
+                    _disguise_slip(
+                        "the same",
+                        "W_Q and W_K both got A. That holds when A only turns. If A doubles a"
+                        " query, what must happen to the keys?",
+                    ),
+                    _disguise_slip(
+                        "keys first",
+                        "You gave A to W_K. Which of the two was to become W_Q A?",
+                    ),
+                    _disguise_slip(
+                        "B only turned",
+                        "W_O got the transpose of B. That undoes a turn: does it undo a stretch?",
+                    ),
+                ),
+            ),
+            Rung(
+                "any basis",
+                _disguise_case("any"),
+                "A and B turn and stretch. Multiply your new pair out: what is left between W_Q and"
+                " W_Kᵀ?",
+            ),
+        ),
+        hints=(
+            "Write the first map with the new pair: W_Q A (W_K C)ᵀ = W_Q A Cᵀ W_Kᵀ.",
+            "A Cᵀ must be the identity. So what is C?",
+            "W_V B D W_O: here nothing is transposed, and B D must be the identity.",
+        ),
+        solution=(
+            "```python\n"
+            "def disguise(W_Q, W_K, W_V, W_O, A, B):\n"
+            "    new_keys = W_K @ np.linalg.inv(A).T\n"
+            "    new_out = np.linalg.inv(B) @ W_O\n"
+            "    return W_Q @ A, new_keys, W_V @ B, new_out\n"
+            "```\n\n"
+            "A is free, so any one entry of W_Q can be given any value, and the head stays the same"
+            " function. Only the products are bound."
+        ),
+    )
+
+
 Loss = Callable[[np.ndarray], float]
 Slope = Callable[[np.ndarray], np.ndarray]
 

@@ -633,6 +633,242 @@ def backward() -> Code:
     )
 
 
+Slope = Callable[[np.ndarray], np.ndarray]
+
+
+def _plain(gradient: np.ndarray) -> np.ndarray:
+    return gradient
+
+
+def _folded_case(
+    n: int, step: Slope, *heads: int, rate: float
+) -> Callable[[np.random.Generator], Case]:
+    """Return a draw: two heads that are one function, and the slope of a real head's loss."""
+
+    def draw(rng: np.random.Generator) -> Case:
+        n_k, d_model, d_k, d_v = sizes(rng, 4)
+        X, k = numbers(rng, 13, d_model) / 4, numbers(rng, *heads, n_k, d_k) / 4
+        v, wanted = numbers(rng, *heads, n_k, d_v), numbers(rng, *heads, 13, d_v)
+        W_Q = numbers(rng, *heads, d_model, d_k)
+
+        def slope(M: np.ndarray) -> np.ndarray:
+            weights = softmax(X @ np.asarray(M) @ np.swapaxes(k, -1, -2))
+            grad_weights = (weights @ v - wanted) @ np.swapaxes(v, -1, -2) / 13
+            return np.asarray(X.T @ softmax_backward(weights, grad_weights) @ k)
+
+        return Case((W_Q, slope, step, rate, n), _two_heads(W_Q, slope, step, rate, n))
+
+    return draw
+
+
+def _two_heads(
+    W_Q: np.ndarray, slope: Slope, step: Slope, rate: float, n: int, slip: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Train with the factor kept and with the factor absorbed, or with one named slip."""
+    width = {
+        "input": W_Q.shape[-2],
+        "axis 1": W_Q.shape[1],
+        "heads": W_Q.shape[0],
+        "all columns": W_Q.shape[0] * W_Q.shape[-1],
+    }.get(slip, W_Q.shape[-1])
+    root = {"no factor": 1.0, "d_k": width, "times": width**-0.5}.get(slip, math.sqrt(width))
+    kept, absorbed = W_Q / root, W_Q / root
+    rate = -rate if slip == "up" else rate
+    step = _plain if slip == "no step" else step
+    first = slope(absorbed)
+    for _ in range(min(n, 1) if slip == "one step" else n):
+        at_kept = slope(kept * root if slip == "whole matrix" else kept)
+        at_absorbed = slope(absorbed)
+        if slip == "first slope":
+            at_kept = at_absorbed = first
+        moves = step(at_kept / root) / root
+        if slip == "no chain":
+            moves = step(at_kept) / root
+        elif slip == "divided after the step":
+            moves = step(at_kept) / root**2
+        kept = kept - rate * moves
+        absorbed = absorbed - rate * step(at_absorbed)
+    if slip == "W_Q":
+        kept = kept * root
+    elif slip == "both absorbed":
+        kept = absorbed
+    elif slip == "both kept":
+        absorbed = kept
+    elif slip == "swapped":
+        kept, absorbed = absorbed, kept
+    return kept, absorbed
+
+
+def _fold_slip(name: str, question: str) -> Slip:
+    return Slip(name, lambda W, s, t, r, n: _two_heads(W, s, t, r, n, name), question)
+
+
+@register("scale.fold")
+def fold() -> Code:
+    """Train two heads that start as one function, with the factor and with it absorbed."""
+    return Code(
+        title="The same start, another training",
+        function="two_heads",
+        returns=("kept", "absorbed"),
+        prompt=(
+            "A head's scores are X M kᵀ, with the keys k held still: M is all that multiplies them,"
+            " and `slope(M)` is the gradient of the loss with respect to M. Two heads start as the"
+            " same function, M = W_Q/√d_k. The first **keeps** the factor: it trains W_Q, and its"
+            " M is W_Q/√d_k at every step. The second has **absorbed** it: it trains M itself."
+            " One step of either is: matrix − `rate` · `step`(gradient with respect to *that*"
+            " matrix). `step` returns the gradient as it is (plain descent), or its signs (nearly"
+            " what Adam does first). Return the **M** of both heads after `n` steps. Then say"
+            " it: how many times further does the second move in its first step, by each rule?"
+        ),
+        stub=(
+            "def two_heads(W_Q, slope, step, rate, n):\n"
+            '    """Return M of the head with the factor, and of the one that absorbed it."""\n'
+            '    raise NotImplementedError("scale.fold")\n'
+        ),
+        rungs=(
+            Rung(
+                "the start",
+                _folded_case(0, _plain, rate=0.5),
+                "Before any step both heads are the same function. By what is W_Q divided in M?",
+                (
+                    _fold_slip(
+                        "W_Q",
+                        "Your second head is right; of the first you returned W_Q. What multiplies"
+                        " its keys?",
+                    ),
+                    _fold_slip(
+                        "no factor",
+                        "You returned W_Q twice. Where did the factor go when no one divides any"
+                        " more?",
+                    ),
+                    _fold_slip(
+                        "d_k", "You divided by d_k. What are the scores of this chapter divided by?"
+                    ),
+                    _fold_slip(
+                        "times",
+                        "You multiplied by the root. If the scores must stay as they are, should M"
+                        " be larger than W_Q, or smaller?",
+                    ),
+                    _fold_slip(
+                        "input",
+                        "You took the root of the width of the input. Over which of W_Q's two axes"
+                        " does the dot product of a query and a key sum?",
+                    ),
+                ),
+                crash="Your code stopped at n = 0, where no step is taken. What is M then?",
+            ),
+            Rung(
+                "one plain step",
+                _folded_case(1, _plain, rate=0.5),
+                "Here each head takes one step. What is the gradient with respect to W_Q, when the"
+                " slope is given for M = W_Q/√d_k, and what does that step do to M?",
+                (
+                    _fold_slip(
+                        "both absorbed",
+                        "Your two heads took the same step. The first trains W_Q: how far does M"
+                        " move when W_Q moves by 1?",
+                    ),
+                    _fold_slip(
+                        "both kept",
+                        "Your two heads took the same short step. Is anything divided in the head"
+                        " that trains M itself?",
+                    ),
+                    _fold_slip(
+                        "no chain",
+                        "The second head is right. In the first, the slope by M went straight into"
+                        " W_Q. Which factor does the chain rule bring?",
+                    ),
+                    _fold_slip(
+                        "whole matrix",
+                        "You asked for the slope at W_Q itself. At which point is the loss of the"
+                        " first head taken?",
+                    ),
+                    _fold_slip(
+                        "swapped",
+                        "Both numbers are right and stand in each other's place. Which head is"
+                        " braked, the one that keeps the factor or the other?",
+                    ),
+                    _fold_slip("up", "Your heads go uphill. Which sign makes the loss smaller?"),
+                ),
+                crash="Your code stopped at the first step. What do `slope` and `step` take?",
+            ),
+            Rung(
+                "three plain steps",
+                _folded_case(3, _plain, rate=0.5),
+                "One step was right. After it the two heads stand at different points. From where"
+                " does each take its next slope?",
+                (
+                    _fold_slip("one step", "You stopped after one step. How many are asked for?"),
+                    _fold_slip(
+                        "first slope",
+                        "All your steps use the slope at the start. Where must it be taken again?",
+                    ),
+                ),
+            ),
+            Rung(
+                "three steps by sign",
+                _folded_case(3, np.sign, rate=0.02),
+                "A sign does not know how large the gradient was. Which of the two roots does it"
+                " swallow, and which is left?",
+                (
+                    _fold_slip(
+                        "no step",
+                        "You went down by the gradient itself. Where is `step` called?",
+                    ),
+                    _fold_slip(
+                        "divided after the step",
+                        "You brake the first head by d_k whatever the rule. Does the sign of a"
+                        " gradient change when the gradient is divided by a root?",
+                    ),
+                ),
+            ),
+            Rung(
+                "all heads at once",
+                _folded_case(2, _plain, 13, rate=0.5),
+                "W_Q has three axes now, heads first. Which of them is d_k?",
+                (
+                    _fold_slip(
+                        "axis 1",
+                        "You read axis 1, which was d_k while there were two. What is it now?",
+                    ),
+                    _fold_slip(
+                        "heads",
+                        "You took the number of heads. Do heads add up in a score?",
+                    ),
+                    _fold_slip(
+                        "all columns",
+                        "You took the columns of all heads together. Over how many does one head's"
+                        " dot product run?",
+                    ),
+                ),
+                crash="Three axes now, heads first. Which line counts axes from the front?",
+            ),
+        ),
+        hints=(
+            "Keep two matrices: W_Q for the first head, M for the second. Only the first is divided"
+            " when its M is needed.",
+            "M = W_Q/√d_k. So the gradient with respect to W_Q is slope(W_Q/√d_k) divided by √d_k:"
+            " the chain rule.",
+            "After the last step divide the first matrix once more: that is the second root. Plain"
+            " descent meets both roots, a sign only the second.",
+        ),
+        solution=(
+            "```python\n"
+            "def two_heads(W_Q, slope, step, rate, n):\n"
+            "    root = np.sqrt(W_Q.shape[-1])\n"
+            "    W, M = W_Q, W_Q / root\n"
+            "    for _ in range(n):\n"
+            "        W = W - rate * step(slope(W / root) / root)\n"
+            "        M = M - rate * step(slope(M))\n"
+            "    return W / root, M\n"
+            "```\n\n"
+            "At the start nobody can tell the two apart. In the first plain step the second moves"
+            " d_k times as far, in a step by sign √d_k times: the factor is a brake on every step,"
+            " and how strong a brake depends on the optimiser."
+        ),
+    )
+
+
 Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
