@@ -569,7 +569,7 @@ def _numbers_of(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _maps(
-    W_Q: np.ndarray, W_K: np.ndarray, W_V: np.ndarray, W_O: np.ndarray, slip: str = ""
+    W_Q: np.ndarray, W_K: np.ndarray, W_V: np.ndarray, W_O: np.ndarray, *, slip: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the two maps of every head, or those of one named slip."""
     out = W_O.shape[-1]
@@ -602,7 +602,7 @@ def _maps(
 
 
 def _map_slip(name: str, question: str) -> Slip:
-    return Slip(name, lambda *four: _maps(*four, name), question)
+    return Slip(name, lambda *four: _maps(*four, slip=name), question)
 
 
 def _maps_case(*heads: int, square: bool = False) -> Callable[[np.random.Generator], Case]:
@@ -736,6 +736,7 @@ def _disguised(
     W_O: np.ndarray,
     A: np.ndarray,
     B: np.ndarray,
+    *,
     slip: str = "",
 ) -> tuple[np.ndarray, ...]:
     """Return another set of four with the same two maps, or what one named slip makes."""
@@ -757,16 +758,16 @@ def _disguised(
 
 
 def _disguise_slip(name: str, question: str) -> Slip:
-    return Slip(name, lambda *args: _disguised(*args, name), question)
+    return Slip(name, lambda *args: _disguised(*args, slip=name), question)
 
 
 def _disguise_case(kind: str) -> Callable[[np.random.Generator], Case]:
     def draw(rng: np.random.Generator) -> Case:
         d_model, d_k, d_v, d_out = (int(d) for d in rng.permutation([3, 5, 7, 11]))
         shapes = (d_model, d_k), (d_model, d_k), (d_model, d_v), (d_v, d_out)
-        four = [_numbers_of(rng, shape) for shape in shapes]
-        A, B = (_basis(rng, d, kind) for d in (d_k, d_v))
-        return Case((*four, A, B), _disguised(*four, A, B))
+        W_Q, W_K, W_V, W_O = (_numbers_of(rng, shape) for shape in shapes)
+        args = W_Q, W_K, W_V, W_O, _basis(rng, d_k, kind), _basis(rng, d_v, kind)
+        return Case(args, _disguised(*args))
 
     return draw
 
