@@ -2137,7 +2137,7 @@ WRONG = {
         (
             lambda Q, K, V, W, A, B: (Q @ A, K @ inverse(A).T, V @ B, inverse(B).T @ W),
             "turned",
-            "or its inverse turned round",
+            "its inverse turned round",
         ),
         (
             lambda Q, K, V, W, A, B: (Q @ inverse(A).T, K @ A, V @ B, inverse(B) @ W),

@@ -665,13 +665,13 @@ def _two_heads(
     W_Q: np.ndarray, slope: Slope, step: Slope, rate: float, n: int, slip: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Train with the factor kept and with the factor absorbed, or with one named slip."""
-    widths = {
+    widths: dict[str, int] = {
         "input": W_Q.shape[-2],
         "axis 1": W_Q.shape[1],
         "heads": W_Q.shape[0],
         "all columns": W_Q.shape[0] * W_Q.shape[-1],
     }
-    width = widths.get(slip, W_Q.shape[-1])
+    width: int = widths.get(slip) or W_Q.shape[-1]
     roots = {"no factor": 1.0, "d_k": float(width), "times": width**-0.5}
     root = roots.get(slip, math.sqrt(width))
     kept, absorbed = W_Q / root, W_Q / root
