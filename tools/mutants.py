@@ -39,6 +39,7 @@ TESTS = (
     "test_error_texts",
     "test_error_texts_of_layers",
     "test_error_names",
+    "test_error_axes",
     "test_hostile_calls",
     "test_memory",
 )
