@@ -627,8 +627,10 @@ def two_maps() -> Code:
         returns=("where", "what"),
         prompt=(
             "Given a head's four matrices, return the two maps that the forward pass knows: `where`"
-            " with score(i, j) = x_i `where` y_jᵀ / √d_k, and `what` with output(i) = Σ w(i, j) y_j"
-            " `what`. Queries come from x; keys and values come from y, which may be of another"
+            r" with $\text{score}_{ij} = x_i\, \mathit{where}\; y_j\T / \sqrt{\dk}$, and `what`"
+            " with"
+            r" $\text{output}_i = \sum_j w_{ij}\, y_j\, \mathit{what}$."
+            " Queries come from x; keys and values come from y, which may be of another"
             " width. At the end all heads come at once: W_Q, W_K and W_V with the heads in front,"
             " and the paper's W_O of shape (heads · d_v, d_out), head 0's rows on top. Then return"
             " one pair of maps for each head."
@@ -712,8 +714,9 @@ def two_maps() -> Code:
             ),
         ),
         hints=(
-            "q kᵀ = (x W_Q)(y W_K)ᵀ = x W_Q W_Kᵀ yᵀ.",
-            "The values are y W_V, and then W_O: associate to the right, y (W_V W_O).",
+            r"$\q \k\T = (x \WQ)(y \WK)\T = x\, \WQ \WK\T\, y\T$.",
+            r"The values are $y \WV$, then comes $\WO$; put the brackets round the right pair:"
+            r" $(y \WV) \WO = y\, (\WV \WO)$.",
             "With heads in front turn only the last two axes, and cut W_O:"
             " `W_O.reshape(*W_V.shape[:-2], W_V.shape[-1], -1)`.",
         ),
@@ -848,13 +851,13 @@ def disguise() -> Code:
                 "any basis",
                 _disguise_case("any"),
                 "A and B turn and stretch. Multiply your new pair out: what is left between W_Q and"
-                " W_Kᵀ?",
+                " the transpose of W_K?",
             ),
         ),
         hints=(
-            "Write the first map with the new pair: W_Q A (W_K C)ᵀ = W_Q A Cᵀ W_Kᵀ.",
-            "A Cᵀ must be the identity. So what is C?",
-            "W_V B D W_O: here nothing is transposed, and B D must be the identity.",
+            r"Write the first map with the new pair: $\WQ A\, (\WK C)\T = \WQ A\, C\T \WK\T$.",
+            r"$A\, C\T$ must be the identity. So what is $C$?",
+            r"$\WV B\, D \WO$: here nothing is transposed, and $B D$ must be the identity.",
         ),
         solution=(
             "```python\n"

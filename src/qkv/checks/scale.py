@@ -713,10 +713,11 @@ def fold() -> Code:
         function="two_heads",
         returns=("kept", "absorbed"),
         prompt=(
-            "A head's scores are X M kᵀ, with the keys k held still: M is all that multiplies them,"
-            " and `slope(M)` is the gradient of the loss with respect to M. Two heads start as the"
-            " same function, M = W_Q/√d_k. The first **keeps** the factor: it trains W_Q, and its"
-            " M is W_Q/√d_k at every step. The second has **absorbed** it: it trains M itself."
+            r"A head's scores are $\X M \K\T$, with the keys held still: M is all that multiplies"
+            " them, and `slope(M)` is the gradient of the loss with respect to M. Two heads start"
+            r" as the same function, $M = \WQ/\sqrt{\dk}$. The first **keeps** the factor: it"
+            r" trains W_Q, and its M is $\WQ/\sqrt{\dk}$ at every step. The second has **absorbed**"
+            " it: it trains M itself."
             " One step of either is: matrix − `rate` · `step`(gradient with respect to *that*"
             " matrix). `step` returns the gradient as it is (plain descent), or its signs (nearly"
             " what Adam does first). Return the **M** of both heads after `n` steps. Then say"
