@@ -1,16 +1,20 @@
-"""One valid call of every public function, at prime sizes that all differ.
+"""The public functions of the core, and one valid call of each, at prime sizes that all differ.
 
-`CALLS[name](dtype)` returns the arguments. New functions must be added: a test compares the keys
-with `qkv.core.__all__`.
+`FUNCTIONS` are their names; `CALLS[name](dtype)` returns the arguments. New functions must be
+added: a test compares the keys with `qkv.core.__all__`.
 """
 
 from __future__ import annotations
+
+import inspect
 
 import numpy as np
 
 import qkv
 from tests.core import samples
 from tests.core.lawbook import draw
+
+FUNCTIONS = [n for n in qkv.core.__all__ if inspect.isfunction(getattr(qkv, n))]
 
 
 def _floats(*shapes):

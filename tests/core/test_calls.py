@@ -12,9 +12,7 @@ import pytest
 from jaxtyping import TypeCheckError, install_import_hook
 
 import qkv
-from tests.core.calls import CALLS, MAKE_FLOAT64
-
-FUNCTIONS = [n for n in qkv.core.__all__ if inspect.isfunction(getattr(qkv, n))]
+from tests.core.calls import CALLS, FUNCTIONS, MAKE_FLOAT64
 
 
 def arrays(result):

@@ -8,8 +8,7 @@ import pkgutil
 import pytest
 
 import qkv
-
-FUNCTIONS = [n for n in qkv.core.__all__ if inspect.isfunction(getattr(qkv, n))]
+from tests.core.calls import FUNCTIONS
 
 
 @pytest.mark.parametrize("module", [m.name for m in pkgutil.iter_modules(qkv.core.__path__)])

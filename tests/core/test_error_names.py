@@ -8,9 +8,8 @@ import pytest
 
 import qkv
 from tests.core import samples
-from tests.core.calls import ACROSS, CALLS
+from tests.core.calls import ACROSS, CALLS, FUNCTIONS
 
-FUNCTIONS = [n for n in qkv.core.__all__ if inspect.isfunction(getattr(qkv, n))]
 ARGUMENTS = [
     (n, a)
     for n in FUNCTIONS
@@ -84,3 +83,10 @@ def test_a_field_may_be_a_list_and_becomes_an_array(name, field):
     kept = getattr(dataclasses.replace(PARAMETERS[name], **{field: array.tolist()}), field)
     assert isinstance(kept, np.ndarray)
     assert np.array_equal(kept, array)
+
+
+@pytest.mark.parametrize("field", ["encoder", "decoder"])
+def test_layers_may_be_a_list_and_become_a_tuple(field):
+    layers = getattr(PARAMETERS["TransformerParameters"], field)
+    parameters = dataclasses.replace(PARAMETERS["TransformerParameters"], **{field: list(layers)})
+    assert getattr(parameters, field) == layers
