@@ -714,9 +714,9 @@ def two_maps() -> Code:
             ),
         ),
         hints=(
-            r"$\q \k\T = (x \WQ)(y \WK)\T = x\, \WQ \WK\T\, y\T$.",
-            r"The values are $y \WV$, then comes $\WO$; put the brackets round the right pair:"
-            r" $(y \WV) \WO = y\, (\WV \WO)$.",
+            "q kᵀ = (x W_Q)(y W_K)ᵀ = x W_Q W_Kᵀ yᵀ.",
+            "The values are y W_V, then comes W_O; put the brackets round the right pair:"
+            " (y W_V) W_O = y (W_V W_O).",
             "With heads in front turn only the last two axes, and cut W_O:"
             " `W_O.reshape(*W_V.shape[:-2], W_V.shape[-1], -1)`.",
         ),
@@ -855,9 +855,9 @@ def disguise() -> Code:
             ),
         ),
         hints=(
-            r"Write the first map with the new pair: $\WQ A\, (\WK C)\T = \WQ A\, C\T \WK\T$.",
-            r"$A\, C\T$ must be the identity. So what is $C$?",
-            r"$\WV B\, D \WO$: here nothing is transposed, and $B D$ must be the identity.",
+            "Write the first map with the new pair: W_Q A (W_K C)ᵀ = W_Q A Cᵀ W_Kᵀ.",
+            "A Cᵀ must be the identity. So what is C?",
+            "W_V B D W_O: here nothing is transposed, and B D must be the identity.",
         ),
         solution=(
             "```python\n"
