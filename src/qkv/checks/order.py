@@ -135,8 +135,8 @@ def length() -> Number:
     return Number(
         title="How long is a code?",
         prompt=(
-            f"Derive the length (the root of p · p) of the sinusoid code of *any* place, for d_model"
-            f" = {d_model}. Use the formula for the dot product of two codes. What is it?"
+            f"Derive the length (the root of p · p) of the sinusoid code of *any* place, for"
+            f" d_model = {d_model}. Use the formula for the dot product of two codes. What is it?"
         ),
         label="Length",
         answer=answer,
@@ -291,8 +291,8 @@ def sinusoids() -> Code:
         title="Clock hands",
         function="position_code",
         prompt=(
-            "Return the paper's position code for n places, the first of which is `offset`: an array"
-            " (n, d) with d even, whose columns 2i and 2i + 1 are the sine and the cosine of"
+            "Return the paper's position code for n places, the first of which is `offset`: an"
+            " array (n, d) with d even, whose columns 2i and 2i + 1 are the sine and the cosine of"
             " t · 10000^(−2i/d)."
         ),
         stub=(
@@ -315,6 +315,16 @@ def sinusoids() -> Code:
                         "counted from 1",
                         lambda n, d, o: _code(n, d, o + 1),
                         "Your first row is the code of place 1. Where do we count from?",
+                    ),
+                    Slip(
+                        "the exponent counts columns",
+                        lambda n, d, o: np.where(
+                            np.arange(d) % 2,
+                            np.cos(np.arange(o, o + n)[:, None] / 1e4 ** (np.arange(d) / d)),
+                            np.sin(np.arange(o, o + n)[:, None] / 1e4 ** (np.arange(d) / d)),
+                        ),
+                        "Your sine and your cosine of one pair turn at two speeds. Is the point"
+                        " still on a circle?",
                     ),
                     Slip(
                         "degrees",
@@ -340,16 +350,6 @@ def sinusoids() -> Code:
                         lambda n, d, o: _code(n, d, o, power=lambda i, d: i / d),
                         "Your pairs slow down half as fast as they should. Is the exponent i/d or"
                         " 2i/d?",
-                    ),
-                    Slip(
-                        "the exponent counts columns",
-                        lambda n, d, o: np.where(
-                            np.arange(d) % 2,
-                            np.cos(np.arange(o, o + n)[:, None] / 1e4 ** (np.arange(d) / d)),
-                            np.sin(np.arange(o, o + n)[:, None] / 1e4 ** (np.arange(d) / d)),
-                        ),
-                        "Your sine and your cosine of one pair turn at two speeds. Is the point"
-                        " still on a circle?",
                     ),
                     Slip(
                         "multiplied, not divided",
@@ -429,8 +429,8 @@ def step() -> Code:
         title="A step is a matrix",
         function="step_matrix",
         prompt=(
-            "Derive the (d, d) matrix T with p[t + s] = p[t] @ T for *every* place t, where p is the"
-            " paper's position code (sines in even columns, cosines in odd ones). s may be"
+            "Derive the (d, d) matrix T with p[t + s] = p[t] @ T for *every* place t, where p is"
+            " the paper's position code (sines in even columns, cosines in odd ones). s may be"
             " negative. Check yourself on numbers before you call `check`:"
             " `qkv.sinusoidal_positions`."
         ),
@@ -558,7 +558,7 @@ def repair() -> Code:
         ),
         stub=(
             "def rope_step(q, k, v):\n"
-            '    """Return causal RoPE attention of the newest queries, shape (..., n_new, d_v)."""\n'
+            '    """Return causal RoPE attention of the newest queries."""\n'
             '    raise NotImplementedError("order.repair")\n'
             "    n_new, n = q.shape[-2], k.shape[-2]\n"
             "    q, k, v = (qkv.rotary_positions(x) for x in (q, k, v))\n"
@@ -572,6 +572,12 @@ def repair() -> Code:
                 "All tokens are new here, so queries and keys both begin at place 0. What else does"
                 " the program turn?",
                 (
+                    Slip(
+                        "all at the last place",
+                        lambda q, k, v: _behind_cache(q, k, v, first=k.shape[-2] - 1),
+                        "Your first query stands where the last one should. Is the offset n − 1 or"
+                        " n − n_new?",
+                    ),
                     Slip(
                         "values turned",
                         lambda q, k, v: _behind_cache(q, k, rotary_positions(v)),
@@ -611,12 +617,6 @@ def repair() -> Code:
                         lambda q, k, v: _behind_cache(q, k, v, first=0),
                         "Your queries are turned as if they stood at place 0. How many tokens stand"
                         " before them?",
-                    ),
-                    Slip(
-                        "all at the last place",
-                        lambda q, k, v: _behind_cache(q, k, v, first=k.shape[-2] - 1),
-                        "Your first query stands where the last one should. Is the offset n − 1 or"
-                        " n − n_new?",
                     ),
                     Slip(
                         "the triangle at the upper left",
@@ -709,8 +709,8 @@ def sees_order() -> Code:
         title="Write the test that exposes it",
         function="sees_order",
         prompt=(
-            "`layer(X)` is somebody's layer: X has shape (n, 3), the output (n, 2), one row a token."
-            " Return 1 if it sees the order of its rows, and 0 if it does not (if a shuffled input"
+            "`layer(X)` is somebody's layer: X has shape (n, 3), the output (n, 2), one row a"
+            " token. Return 1 if it sees the order of its rows, and 0 if it does not (if a shuffled input"
             " gives the shuffled output, for any shuffle). Five layers wait on the ladder."
         ),
         stub=(
@@ -728,14 +728,8 @@ def sees_order() -> Code:
                     Slip(
                         "invariance for equivariance",
                         lambda f, X: float(_moves(f, X, np.arange(len(X))[::-1], False) > 1e-9),
-                        "You asked whether the output *stays*. Should row 0 be the same row when"
-                        " another word stands there?",
-                    ),
-                    Slip(
-                        "exact equality",
-                        lambda f, X: 1.0,
-                        "You found a difference where there is rounding. How small may a difference"
-                        " be?",
+                        "You accused plain attention. Do you ask whether the output *stays*, though"
+                        " another word stands there, or is your limit below rounding?",
                     ),
                 ),
                 crash="Your test stopped. What does `layer` take, and what does it return?",
@@ -765,7 +759,7 @@ def sees_order() -> Code:
             Rung(
                 "a special last place",
                 _layer_case(_ends, 1.0),
-                "Only the last place is special in this layer. Does your shuffle move the last row?",
+                "Only the last place is special in this layer. Does your shuffle move it?",
                 (
                     Slip(
                         "the first two swapped",
