@@ -2597,7 +2597,7 @@ WRONG = {
         (lambda q, k, v: rope(q, k, v, turn=(False, False)), "no cache yet", "turn nothing"),
         (lambda q, k, v: rope(q, k, v, turn=(True, False)), "no cache yet", "and not the keys"),
         (lambda q, k, v: rope(q, k, v, masked=False), "no cache yet", "see later tokens"),
-        (lambda q, k, v: rope(q, k, v, first=k.shape[-2] - 1), "no cache yet", "or n − n_new"),
+        (lambda q, k, v: rope(q, k, v, first=k.shape[-2] - 1), "no cache yet", "last one should"),
         (lambda q, k, v: rope(q, k, v, first=0), "behind a cache", "stood at place 0"),
         (lambda q, k, v: rope(q, k, v, corner=True), "behind a cache", "upper left corner"),
         (rope_one_batch, "a batch in front", "third axis"),
@@ -2614,7 +2614,7 @@ WRONG = {
         (
             lambda f, X: np.abs(f(X[::-1]) - f(X)[::-1]).max().round(6),
             "a position code",
-            "how large the difference",
+            "return 0 or 1",
         ),
         (
             lambda f, X: feels(f, X, np.array([1, 0, *range(2, len(X))])),

@@ -710,8 +710,8 @@ def sees_order() -> Code:
         function="sees_order",
         prompt=(
             "`layer(X)` is somebody's layer: X has shape (n, 3), the output (n, 2), one row a"
-            " token. Return 1 if it sees the order of its rows, and 0 if it does not (if a shuffled input"
-            " gives the shuffled output, for any shuffle). Five layers wait on the ladder."
+            " token. Return 1 if it sees the order of its rows, and 0 if it does not (if a shuffled"
+            " input gives the shuffled output, for any shuffle). Five layers wait on the ladder."
         ),
         stub=(
             "def sees_order(layer, X):\n"
@@ -737,17 +737,13 @@ def sees_order() -> Code:
             Rung(
                 "a position code",
                 _layer_case(_coded, 1.0),
-                "This layer adds a position code, and you let it pass. Do you shuffle the rows?",
+                "This layer adds a position code, so the answer is 1. Do you shuffle the rows, and"
+                " do you return 0 or 1?",
                 (
                     Slip(
                         "never sees",
                         lambda f, X: 0.0,
                         "You call every layer blind. Does your shuffle change anything?",
-                    ),
-                    Slip(
-                        "the difference itself",
-                        lambda f, X: _moves(f, X, np.arange(len(X))[::-1]),
-                        "You returned how large the difference is. Is the answer 0 or 1?",
                     ),
                 ),
             ),
