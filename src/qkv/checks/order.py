@@ -184,17 +184,14 @@ def angle() -> Number:
         right="Right: |q| |k| cos(3). At places 1,007 and 1,004 it is the same.",
         otherwise="By which angle are the two turned against each other?",
         wrong=(
-            Wrong(6.0, "That is the dot product before RoPE. By how much is each turned?"),
+            Wrong(6.0, "That is the dot product before RoPE (or degrees taken for radians). By how"
+                " much is each turned?"),
             Wrong(
                 turned(t + j, 0),
                 "You added the angles. Both turn in the same direction: what is left between them?",
             ),
             Wrong(turned(t, 0), "You turned the query only. And the key?"),
             Wrong(turned(0, j), "You turned the key only. And the query?"),
-            Wrong(
-                float(6 * np.cos(np.radians(t - j))),
-                "You took degrees. In which unit is the speed given?",
-            ),
             Wrong(
                 float(6 * np.sin(t - j)),
                 "That is a sine. Which function gives the dot product of two vectors at an angle?",
