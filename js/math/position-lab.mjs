@@ -47,9 +47,14 @@ export function sinusoids(n, d, start) {
   );
 }
 
+/** A number in [-1, 1) that follows no wave; whole numbers below 2^53 until the last step. @param {number} count */
+function scattered(count) {
+  return ((7919 * count ** 3 + 104729 * count) % 65537) / 32768.5 - 1;
+}
+
 /** The stand-in for a learned table, rows `start` to `start + n - 1`. @param {number} n @param {number} start */
 export function learned(n, start) {
-  return Array.from({ length: n }, (_, t) => Array.from({ length: 8 }, (_, c) => Math.sin(12.9898 * (8 * (start + t) + c + 1))));
+  return Array.from({ length: n }, (_, t) => Array.from({ length: 8 }, (_, c) => scattered(8 * (start + t) + c + 1)));
 }
 
 /**

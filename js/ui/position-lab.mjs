@@ -11,6 +11,12 @@ import { matrixTable, placeOf, step } from "./matrix.mjs";
 const N = WORDS.length;
 const BELOW = 1e-9; // what rounding leaves
 const CLOCKS = 4;
+const TITLES = {
+  none: "No code: every place is like every other",
+  sinusoids: "Dot product of two codes, by offset",
+  learned: "Dot product of row 12 with each row, by offset",
+  rotary: "Dot product of two equal rows, turned, by offset",
+};
 
 /**
  * What happened, in a sentence.
@@ -50,7 +56,7 @@ export function positionView({ onswap }) {
     }),
   );
   const places = WORDS.map(() => h("span", { class: "qkv-order-place" }));
-  const lines = WORDS.map(() => Array.from({ length: CLOCKS }, () => svg("line", { class: "qkv-order-hand" })));
+  const lines = WORDS.map(() => Array.from({ length: CLOCKS }, () => svg("line")));
   const rims = WORDS.map(() => Array.from({ length: CLOCKS }, (_, i) => svg("circle", { cx: 16, cy: 16 + 32 * i, r: 13 })));
   const clocks = WORDS.map((_, t) => svg("svg", { viewBox: "0 0 32 128", class: "qkv-order-clocks", role: "img" }, ...rims[t], ...lines[t]));
   const words = h(
@@ -86,6 +92,7 @@ export function positionView({ onswap }) {
     svg("path", { class: "qkv-order-axis", d: "M0 66H350" }),
     ...[-12, 0, 12].map((offset, i) => svg("text", { x: [9, 175, 341][i], y: 142, "text-anchor": ["start", "middle", "end"][i] }, number(offset, 0))),
   );
+  const title = h("p", { class: "qkv-order-title" });
   const said = h("p", { class: "qkv-order-said" });
   return {
     words,
@@ -94,7 +101,7 @@ export function positionView({ onswap }) {
       "div",
       { class: "qkv-order-body" },
       table.el,
-      h("div", { class: "qkv-order-offsets" }, h("p", { class: "qkv-order-title" }, "Likeness of two places, by offset"), picture),
+      h("div", { class: "qkv-order-offsets" }, title, picture),
     ),
     buttons,
     /** @param {State} state @param {Lab} made */
@@ -108,7 +115,8 @@ export function positionView({ onswap }) {
         lines[t].forEach((line, i) => {
           const [right, up] = pairs[i] ?? [0, 0];
           set(line, { x1: 16, y1: 16 + 32 * i, x2: (16 + 12 * right).toFixed(2), y2: (16 + 32 * i - 12 * up).toFixed(2) });
-          set(rims[t][i], { class: i < pairs.length ? "qkv-order-rim" : "qkv-order-gone" });
+          set(line, { class: right || up ? "qkv-order-hand" : "qkv-order-gone" });
+        set(rims[t][i], { class: i < pairs.length ? "qkv-order-rim" : "qkv-order-gone" });
         });
         const text = pairs.map((pair) => `(${pair.map((x) => number(x)).join(", ")})`).join(" ");
         set(clocks[t], { "aria-label": state.code === "none" || made.ends ? `place ${state.start + t}: no code` : `place ${state.start + t}: ${text}` });
@@ -122,12 +130,13 @@ export function positionView({ onswap }) {
       for (const row of table.cells) row[N].style.setProperty("--shade", "0%");
       table.cells.forEach((row, t) => row[N].classList.toggle("qkv-order-sees", Boolean(moved && moved[t] >= BELOW)));
       write(said, sentence(state, made));
+      write(title, TITLES[state.code]);
       const top = Math.max(1, ...made.offsets.map(Math.abs));
       bars.forEach((bar, i) => {
         const tall = (60 * made.offsets[i]) / top;
         set(bar, { y: Math.min(66, 66 - tall), height: Math.abs(tall) });
       });
-      set(picture, { "aria-label": `dot product of two places by offset, from minus 12 to 12: ${made.offsets.map((x) => number(x, 1)).join(", ")}` });
+      set(picture, { "aria-label": `${TITLES[state.code]}, from minus 12 to 12: ${made.offsets.map((x) => number(x, 1)).join(", ")}` });
     },
   };
 }

@@ -184,8 +184,11 @@ def angle() -> Number:
         right="Right: |q| |k| cos(3). At places 1,007 and 1,004 it is the same.",
         otherwise="By which angle are the two turned against each other?",
         wrong=(
-            Wrong(6.0, "That is the dot product before RoPE (or degrees taken for radians). By how"
-                " much is each turned?"),
+            Wrong(
+                6.0,
+                "That is the dot product before RoPE (or degrees taken for radians). By how"
+                " much is each turned?",
+            ),
             Wrong(
                 turned(t + j, 0),
                 "You added the angles. Both turn in the same direction: what is left between them?",
