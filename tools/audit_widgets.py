@@ -16,6 +16,7 @@ from qkv.widgets import (
     DotProduct,
     LearnOneHead,
     MaskLab,
+    PositionLab,
     QKVTracer,
     ScaleLab,
     SoftLookup,
@@ -149,6 +150,19 @@ async def mask_lab(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def position_lab(page: Page, figure: Locator) -> None:
+    """Move a word, choose a code, push the start."""
+    names = ["order", "code", "start", "causal"]
+    word, start = figure.locator(".qkv-order-word").nth(1), figure.locator("input[type=range]")
+    code = figure.locator("input[value=none]")
+    presses = [(word, "ArrowRight"), (code, "ArrowRight"), (start, "ArrowRight")]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = PositionLab(**now).numbers()
+        shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
+        if _differ(shown, np.column_stack([made["weights"], made["moved"]]), 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+
+
 async def learn_one_head(page: Page, figure: Locator) -> None:
     """Take one step, then ten, then another learning rate."""
     names = ["W_Q", "W_K", "W_V", "W_O", "rate", "steps"]
@@ -236,6 +250,7 @@ WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
+    "position-lab": position_lab,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,
     "soft-lookup": soft_lookup,

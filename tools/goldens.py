@@ -19,6 +19,7 @@ from qkv import core
 from qkv.data import round_table, running_example
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
+from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
 from qkv.widgets.tokens_to_rows import TokensToRows, small_list
@@ -132,6 +133,21 @@ def mask_lab() -> list[dict[str, Any]]:
             widget = MaskLab(tokens=tokens, scores=scores, mask=mask, rule=rule)
             given = {"tokens": tokens, "scores": scores, "mask": mask.astype(int), "rule": rule}
             cases.append({**given, **widget.numbers()})
+    return cases
+
+
+@golden
+def position_lab() -> list[dict[str, Any]]:
+    """Every code with and without a causal mask, at places of the text near and far."""
+    cases = []
+    for order, start in [([0, 1, 2, 3, 4], 0), ([3, 1, 2, 0, 4], 0), ([4, 2, 0, 1, 3], 7)]:
+        for code in CODES:
+            for causal in (False, True):
+                given = {"order": order, "code": code, "start": start, "causal": causal}
+                cases.append({**given, **PositionLab(**given).numbers()})
+    for code in CODES:
+        given = {"order": [0, 1, 2, 3, 4], "code": code, "start": 37, "causal": False}
+        cases.append({**given, **PositionLab(**given).numbers()})
     return cases
 
 

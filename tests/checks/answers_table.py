@@ -1296,6 +1296,85 @@ def order_swaps(n):
             yield order
 
 
+# --- order ---------------------------------------------------------------------------------------
+
+
+def clock(n, d, offset, start=0, power=2, flip=False, blocks=False, base=1e4):
+    P = np.zeros((n, d))
+    for t in range(n):
+        for i in range(d // 2):
+            angle = (t + offset + start) / base ** (power * i / d)
+            pair = (np.cos(angle), np.sin(angle)) if flip else (np.sin(angle), np.cos(angle))
+            if blocks:
+                P[t, i], P[t, i + d // 2] = pair
+            else:
+                P[t, 2 * i], P[t, 2 * i + 1] = pair
+    return P
+
+
+def clock_no_pairs(n, d, offset):
+    angle = np.arange(offset, offset + n)[:, None] / 1e4 ** (np.arange(d) / d)
+    return np.where(np.arange(d) % 2, np.cos(angle), np.sin(angle))
+
+
+def hand(d, s, power=2, sign=1.0):
+    T = np.eye(d)
+    for i in range(d // 2):
+        a = s / 1e4 ** (power * i / d)
+        T[2 * i, 2 * i] = T[2 * i + 1, 2 * i + 1] = np.cos(a)
+        T[2 * i, 2 * i + 1], T[2 * i + 1, 2 * i] = -sign * np.sin(a), sign * np.sin(a)
+    return T
+
+
+def hand_first(d, s):
+    T = np.eye(d)
+    T[:2, :2] = hand(2, s)
+    return T
+
+
+def hand_fitted(d, s):
+    import qkv
+
+    P = qkv.sinusoidal_positions(2, d)
+    return np.linalg.pinv(P) @ qkv.sinusoidal_positions(2, d, s)
+
+
+def rope(q, k, v, first=None, corner=False, turn_v=False, turn=(True, True), masked=True):
+    import qkv
+
+    n_new, n = q.shape[-2], k.shape[-2]
+    at = n - n_new if first is None else first
+    q = qkv.rotary_positions(q, at) if turn[0] else q
+    k = qkv.rotary_positions(k) if turn[1] else k
+    v = qkv.rotary_positions(v) if turn_v else v
+    mask = qkv.causal_mask(n_new, n, 0 if corner else n - n_new) if masked else None
+    return qkv.scaled_dot_product_attention(q, k, v, mask)[0]
+
+
+def rope_one_batch(q, k, v):
+    n_new, n = len(q), len(k)
+    import qkv
+
+    q = qkv.rotary_positions(q, n - n_new)
+    k = qkv.rotary_positions(k)
+    return qkv.scaled_dot_product_attention(q, k, v, qkv.causal_mask(n_new, n, n - n_new))[0]
+
+
+def feels(layer, X, order, least=1e-9, along=True):
+    before = layer(X)
+    return float(np.abs(layer(X[order]) - (before[order] if along else before)).max() > least)
+
+
+def feels_right(layer, X):
+    return feels(layer, X, np.roll(np.arange(len(X)), 1))
+
+
+def feels_neighbours(layer, X):
+    n = len(X)
+    swaps = [[*range(i), i + 1, i, *range(i + 2, n)] for i in range(n - 1)]
+    return int(any(feels(layer, X, order) for order in swaps))
+
+
 # --- tokens --------------------------------------------------------------------------------------
 
 
@@ -2483,9 +2562,78 @@ WRONG = {
         (lambda S: share_right(S[:2, :2]), "more tokens", "every pair count"),
         (lambda S: max(share_right(S), 1e-7), "a tied head", "expose it"),
     ],
+    "order.sinusoids": [
+        (lambda n, d, o: clock(n, d, o, flip=True), "one pair", "begins with the cosine"),
+        (lambda n, d, o: clock(n, d, o, start=1), "one pair", "code of place 1"),
+        (clock_no_pairs, "one pair", "at two speeds"),
+        (lambda n, d, o: clock(n, d, o, blocks=True), "several pairs", "stand in front"),
+        (lambda n, d, o: clock(n, d, o, power=1), "several pairs", "half as fast"),
+        (lambda n, d, o: clock(n, d, o, power=-2), "several pairs", "get faster"),
+        (lambda n, d, o: clock(n, d, o, base=1e3), "several pairs", "What is the base"),
+        (lambda n, d, o: clock(n, d, o, power=0), "several pairs", "at one speed"),
+        (lambda n, d, o: clock(n, d, 0), "a later start", "began at place 0"),
+        (lambda n, d, o: clock(n, d, -o), "a later start", "the wrong way"),
+    ],
+    "order.step": [
+        (lambda d, s: hand(d, -s), "one pair", "goes backwards"),
+        (lambda d, s: hand(d, s) * np.array([-1.0, 1.0] * (d // 2)), "one pair", "wrong sign"),
+        (
+            lambda d, s: (
+                np.abs(np.sign(hand(2, s))) * [[np.cos(s), np.sin(s)], [np.sin(s), np.cos(s)]]
+                if d == 2
+                else hand(d, s)
+            ),
+            "one pair",
+            "a rotation",
+        ),
+        (lambda d, s: np.kron(np.eye(d // 2), hand(2, s)), "several pairs", "turn at speed 1"),
+        (lambda d, s: hand(d, s, power=1), "several pairs", "half as fast"),
+        (hand_first, "several pairs", "Only your first pair"),
+        (lambda d, s: hand(2, s) if d == 2 else hand_fitted(d, s), "several pairs", "or derived"),
+        (lambda d, s: hand(d, abs(s)), "backwards", "went forwards"),
+    ],
+    "order.repair": [
+        (lambda q, k, v: rope(q, k, v, turn_v=True), "no cache yet", "turn the values too"),
+        (lambda q, k, v: rope(q, k, v, turn=(False, False)), "no cache yet", "turn nothing"),
+        (lambda q, k, v: rope(q, k, v, turn=(True, False)), "no cache yet", "and not the keys"),
+        (lambda q, k, v: rope(q, k, v, masked=False), "no cache yet", "see later tokens"),
+        (lambda q, k, v: rope(q, k, v, first=k.shape[-2] - 1), "no cache yet", "last one should"),
+        (lambda q, k, v: rope(q, k, v, first=0), "behind a cache", "stood at place 0"),
+        (lambda q, k, v: rope(q, k, v, corner=True), "behind a cache", "upper left corner"),
+        (rope_one_batch, "a batch in front", "third axis"),
+    ],
+    "order.sees_order": [
+        (
+            lambda f, X: feels(f, X, np.arange(len(X))[::-1], along=False),
+            "plain attention",
+            "the output *stays*",
+        ),
+        (lambda f, X: feels(f, X, np.arange(len(X))[::-1], 0), "plain attention", "below rounding"),
+        (lambda f, X: f(X, None), "plain attention", "Your test stopped"),
+        (lambda f, X: 0, "a position code", "every layer blind"),
+        (
+            lambda f, X: np.abs(f(X[::-1]) - f(X)[::-1]).max().round(6),
+            "a position code",
+            "return 0 or 1",
+        ),
+        (
+            lambda f, X: feels(f, X, np.array([1, 0, *range(2, len(X))])),
+            "a special last place",
+            "first two rows",
+        ),
+        (
+            lambda f, X: feels(f, X, np.arange(len(X))[::-1], 1e-2),
+            "a faint code",
+            "differences pass",
+        ),
+    ],
 }
 
 RIGHT = {
+    "order.sinusoids": [clock, lambda n, d, o: clock(n, d, o).tolist()],
+    "order.step": [hand, lambda d, s: np.linalg.inv(hand(d, -s))],
+    "order.repair": [rope],
+    "order.sees_order": [feels_right, feels_neighbours],
     "tokens.cut": [cut_right, lambda w, v: np.array(cut_right(w, v), dtype=float)],
     "tokens.one_hot": [
         hot_right,

@@ -4,6 +4,7 @@ from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
+from qkv.figures.order import against_offset, by_place, code_map, moved_rows
 from qkv.figures.projections import Block, projection_flow
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
@@ -14,13 +15,17 @@ __all__ = [
     "Block",
     "Map",
     "Outcome",
+    "against_offset",
     "against_width",
+    "by_place",
+    "code_map",
     "error_curves",
     "heat_map",
     "lengths",
     "look_up_line",
     "loss_curves",
     "masked_map",
+    "moved_rows",
     "named_rows",
     "outcomes",
     "projection_flow",
