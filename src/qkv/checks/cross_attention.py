@@ -1,5 +1,7 @@
 """The exercises of chapter 12: two sequences, one memory, pads of the source, and its order."""
 
+# ruff: noqa: RUF001 (a minus sign is a minus sign)
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -145,7 +147,7 @@ def query() -> Choice:
             ),
             Option(
                 "the output of layer 2's masked self-attention, after add and norm",
-                "Right: the sub-layer just below, in the same layer. So a question depends on the"
+                "Right: the sub-layer right below, in the same layer. So a question depends on the"
                 " words written so far.",
                 is_it(layer_norm(below + read, two.norm_1)),
             ),
@@ -830,7 +832,8 @@ def repair() -> Code:
                     Slip(
                         "the last but one",
                         lambda *a: _stack(*a, lambda i: min(i, 1), lambda i: min(i, 1)),
-                        "Your third layer uses the matrices of the second. Which index do you take?",
+                        "Your third layer uses the matrices of the second. Which index do you"
+                        " take?",
                     ),
                 ),
             ),
@@ -866,6 +869,7 @@ def _someones(rng: np.random.Generator, kind: str, d_model: int, d_memory: int, 
     W_Q, W_K, W_V, W_X = (
         0.4 * rng.normal(size=(n, 4)) for n in (d_model, d_memory, d_memory, d_model)
     )
+    W_Q, W_K = W_Q / 2, W_K / 2  # no weight so small that an honest movement looks like rounding
     if kind == "one column":  # only the memory's last column matters
         W_K[:-1], W_V[:-1] = 0.0, 0.0
     if kind == "cancels":  # what one output column gains, the other loses
@@ -906,7 +910,7 @@ def _footprint_case(kind: str) -> Callable[[np.random.Generator], Case]:
         n_q, n_k = (int(n) for n in rng.permutation([5, 7]))
         d_model, d_memory = (int(n) for n in rng.permutation([2, 3]))
         attend = _someones(rng, kind, d_model, d_memory, n_k)
-        X, memory = numbers(rng, n_q, d_model) / 2, numbers(rng, n_k, d_memory) / 2
+        X, memory = numbers(rng, n_q, d_model) / 4, numbers(rng, n_k, d_memory) / 4
         reach = np.ones((n_q, n_k))
         if kind == "pads":
             reach[:, n_k - 2 :] = 0.0
@@ -1009,7 +1013,7 @@ def footprint() -> Code:
                     ),
                 ),
                 crash="Your test stopped. What does `attend` take, and what does it return?",
-            ),  # fmt: skip
+            ),
             Rung(
                 "hidden pads",
                 _footprint_case("pads"),
@@ -1049,8 +1053,8 @@ def footprint() -> Code:
                     Slip(
                         "only the first column changed",
                         _first_column,
-                        "You changed one number of a source row, and this layer reads another. Which"
-                        " numbers of the row should change?",
+                        "You changed one number of a source row, and this layer reads another."
+                        " Which numbers of the row should change?",
                     ),
                 ),
             ),
@@ -1074,7 +1078,7 @@ def footprint() -> Code:
                 (
                     Slip(
                         "small movements ignored",
-                        lambda attend, X, m: _footprint(attend, X, m, 1e-2),
+                        lambda attend, X, m: _footprint(attend, X, m, 1e-4),
                         "You let small movements pass. From which size on is a movement more than"
                         " rounding?",
                     ),
