@@ -49,9 +49,10 @@ test("the score is told in the columns of both words", () => {
   const met = [{ a: 0, b: 0, x: 1, m: 2, strength: 4, product: 8 }];
   assert.equal(
     scoreText({ ...facts, meetings: met }),
-    "Score 4.00 = (action 1 × 4 × 2 action) / 2. At the left of each term gegessen, at the right ate.",
+    "Score 4.00 = (1 × 4 × 2) / 2: action 1 of gegessen, joined by 4 to action 2 of ate.",
   );
   assert.match(scoreText({ ...facts, meetings: [] }), /No column of gegessen meets/);
   assert.match(scoreText({ ...facts, meetings: met, hidden: true }), /ate is hidden/);
-  assert.match(scoreText({ ...facts, meetings: [1, 2, 3, 4, 5].map(() => met[0]) }), /\+ 1 smaller\)/);
+  const both = scoreText({ ...facts, meetings: [...met, { ...met[0], x: -1, m: 0.5 }] });
+  assert.match(both, /\(1 × 4 × 2 \+ \(−1\) × 4 × 0\.50\) \/ 2: .*; action \(−1\) of gegessen/);
 });

@@ -28,9 +28,9 @@ export function spread(words, room) {
 export function scoreText({ query, key, columns, columnsKv, meetings, root, score, hidden }) {
   if (hidden) return `${key} is hidden: its score is set to −∞.`;
   if (!meetings.length) return `No column of ${query} meets a column of ${key}: the score is 0.`;
-  const terms = meetings.slice(0, 4).map(({ a, b, x, m, strength }) => `${columns[a]} ${tidy(x)} × ${tidy(strength)} × ${tidy(m)} ${columnsKv[b]}`);
-  const more = meetings.length > 4 ? ` + ${meetings.length - 4} smaller` : "";
-  return `Score ${number(score)} = (${terms.join(" + ")}${more}) / ${tidy(root)}. At the left of each term ${query}, at the right ${key}.`;
+  const sum = meetings.map(({ x, m, strength }) => `${tidy(x)} × ${tidy(strength)} × ${tidy(m)}`).join(" + ");
+  const joins = meetings.map(({ a, b, x, m, strength }) => `${columns[a]} ${tidy(x)} of ${query}, joined by ${tidy(strength)} to ${columnsKv[b]} ${tidy(m)} of ${key}`);
+  return `Score ${number(score)} = (${sum}) / ${tidy(root)}: ${joins.join("; ")}.`;
 }
 
 /** @param {number} x */
