@@ -47,7 +47,7 @@ def shapes() -> Row:
         prompt=(
             f"A speech recogniser writes text. Its encoder hands over {n_src} rows of"
             f" {given.d_memory} numbers; the decoder has {n_tgt} rows of {given.d_model}. The layer"
-            f" has {given.n_heads} heads with d_k = {given.d_k} and d_v = {given.d_v}, and a W_O"
+            f" has {given.n_heads} heads with $d_k$ = {given.d_k} and $d_v$ = {given.d_v}, and a $W_O$"
             " that makes the residual sum possible. Before you run anything: which shapes have"
             " $W_K$ (of one head), the weights (of one head) and the layer's output?"
         ),
