@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -47,9 +48,9 @@ def shapes() -> Row:
         prompt=(
             f"A speech recogniser writes text. Its encoder hands over {n_src} rows of"
             f" {given.d_memory} numbers; the decoder has {n_tgt} rows of {given.d_model}. The layer"
-            f" has {given.n_heads} heads with $d_k$ = {given.d_k} and $d_v$ = {given.d_v}, and a $W_O$"
-            " that makes the residual sum possible. Before you run anything: which shapes have"
-            " $W_K$ (of one head), the weights (of one head) and the layer's output?"
+            f" has {given.n_heads} heads with $d_k$ = {given.d_k} and $d_v$ = {given.d_v}, and a"
+            " $W_O$ that makes the residual sum possible. Before you run anything: which shapes"
+            " have $W_K$ (of one head), the weights (of one head) and the layer's output?"
         ),
         labels=(
             "W_K rows", "W_K columns", "weights rows", "weights columns", "output rows",
@@ -167,7 +168,7 @@ def query() -> Choice:
 @register("cross_attention.mask")
 def mask() -> Choice:
     """Choose the mask for a batch of unequal pairs."""
-    src, tgt = [4, 6], [5, 3]
+    src, tgt = np.array([4, 6]), np.array([5, 3])
     rng = np.random.default_rng(3)
     given = LayerSizes(d_model=8, d_ff=16, n_heads=3, d_k=4, d_v=2, d_memory=9)
     parameters = initial_multi_head(rng, given)
@@ -194,19 +195,19 @@ def mask() -> Choice:
                 "`padding_mask([5, 3], n_k=5)`",
                 "These are the target's pads, and it has a column for each target word. Who is"
                 " looked at?",
-                is_it(padding_mask([5, 3], 5)),
+                is_it(padding_mask(tgt, 5)),
             ),
             Option(
                 "`padding_mask([4, 6], n_k=6)`",
                 "Right: the source's pads, a column for each source place, shared by all rows of"
                 " the pair. The target's pads are queries, and nobody looks at a query.",
-                is_it(padding_mask([4, 6], 6)),
+                is_it(padding_mask(src, 6)),
             ),
             Option(
                 "`causal_mask(5, 6) & padding_mask([4, 6], n_k=6)`",
                 "Row 0 could then look at the first source word only. Is the rest of the source"
                 " still to be written?",
-                is_it(causal_mask(5, 6) & padding_mask([4, 6], 6)),
+                is_it(causal_mask(5, 6) & padding_mask(src, 6)),
             ),
             Option(
                 "none: the loss leaves the pads out",
@@ -710,6 +711,19 @@ def _stack(
     return x
 
 
+def _slipped(**options: Any) -> Callable[..., np.ndarray]:
+    """Return the stack with one thing wrong."""
+    return lambda X, memory, W_Q, W_K, W_V: _stack(X, memory, W_Q, W_K, W_V, **options)
+
+
+def _first(_: int) -> int:
+    return 0
+
+
+def _at_most_one(i: int) -> int:
+    return min(i, 1)
+
+
 def _stack_case(rng: np.random.Generator, n_layers: int) -> Case:
     n_q, n_k, d_model, d_memory, d_k = sizes(rng, 5)
     args = (
@@ -754,7 +768,7 @@ def repair() -> Code:
                 (
                     Slip(
                         "no residual",
-                        lambda *a: _stack(*a, residual=False),
+                        _slipped(residual=False),
                         "Your layer returns what it has read, and no more. What was it to be added"
                         " to?",
                     ),
@@ -777,31 +791,31 @@ def repair() -> Code:
                 (
                     Slip(
                         "as printed",
-                        lambda *a: _stack(*a, lambda i: 0, lambda i: 0, first_asks=True),
+                        _slipped(key=_first, value=_first, first_asks=True),
                         "Two things stand still from layer to layer that should not. Which arrays"
                         " are made before the loop, and which rows ask?",
                     ),
                     Slip(
                         "shared keys and values",
-                        lambda *a: _stack(*a, lambda i: 0, lambda i: 0),
+                        _slipped(key=_first, value=_first),
                         "Your second layer reads with the matrices of the first. Whose keys and"
                         " values should it use?",
                     ),
                     Slip(
                         "shared keys",
-                        lambda *a: _stack(*a, lambda i: 0),
+                        _slipped(key=_first),
                         "Your second layer looks for words by the keys of the first. Which matrix"
                         " makes its own?",
                     ),
                     Slip(
                         "shared values",
-                        lambda *a: _stack(*a, value=lambda i: 0),
+                        _slipped(value=_first),
                         "Your second layer is handed the values of the first. Which matrix makes"
                         " its own?",
                     ),
                     Slip(
                         "the first rows ask",
-                        lambda *a: _stack(*a, first_asks=True),
+                        _slipped(first_asks=True),
                         "Your second layer asks as if the first had read nothing. Which rows should"
                         " ask?",
                     ),
@@ -813,12 +827,12 @@ def repair() -> Code:
                     ),
                     Slip(
                         "no residual",
-                        lambda *a: _stack(*a, residual=False),
+                        _slipped(residual=False),
                         "Your second layer threw away what the rows held. What is added to what?",
                     ),
                     Slip(
                         "another memory",
-                        lambda *a: _stack(*a, grows=True),
+                        _slipped(grows=True),
                         "Your memory changes from layer to layer. What does the encoder hand over,"
                         " and how often?",
                     ),
@@ -831,7 +845,7 @@ def repair() -> Code:
                 (
                     Slip(
                         "the last but one",
-                        lambda *a: _stack(*a, lambda i: min(i, 1), lambda i: min(i, 1)),
+                        _slipped(key=_at_most_one, value=_at_most_one),
                         "Your third layer uses the matrices of the second. Which index do you"
                         " take?",
                     ),

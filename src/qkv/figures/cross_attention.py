@@ -159,9 +159,12 @@ def _box(ax: Axes, box: _Box) -> None:
     colour = COLOURS[box.role] if box.role else INK
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = "round,pad=0,rounding_size=0.15"
-    shape = {"xy": corner, "width": box.width, "height": box.height, "boxstyle": style}
-    ax.add_patch(FancyBboxPatch(**shape, fc=colour, ec="none", alpha=0.12 if box.role else 0.04))
-    ax.add_patch(FancyBboxPatch(**shape, fill=False, ec=colour, lw=1.2 if box.role else 0.8))
+    filled = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, fc=colour, ec="none")
+    filled.set_alpha(0.12 if box.role else 0.04)
+    frame = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, fill=False, ec=colour)
+    frame.set_linewidth(1.2 if box.role else 0.8)
+    ax.add_patch(filled)
+    ax.add_patch(frame)
     _say(ax, box.x, box.y, box.text, 9.5)
 
 
