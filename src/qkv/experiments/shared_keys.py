@@ -162,5 +162,7 @@ def run(config: Config) -> list[dict[str, Any]]:
 
 
 def sweep(seeds: tuple[int, ...]) -> list[Config]:
-    """Return every way of sharing at every width."""
-    return [Config(seeds, shared, width) for width in WIDTHS for shared in SHARED]
+    """Return every way of sharing at every width, and three that failed for three times as long."""
+    cells = [Config(seeds, shared, width) for width in WIDTHS for shared in SHARED]
+    failed = ("nothing", 6), ("values", 8), ("both", 8)
+    return [*cells, *(Config(seeds, shared, width, steps=6000) for shared, width in failed)]
