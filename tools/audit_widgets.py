@@ -13,6 +13,7 @@ import numpy as np
 from playwright.async_api import Locator, Page
 
 from qkv.widgets import (
+    CrossAttention,
     DotProduct,
     LearnOneHead,
     MaskLab,
@@ -135,6 +136,32 @@ async def softmax_bench(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the leak is not {made['leak']:.3f}")
 
 
+async def cross_attention(page: Page, figure: Locator) -> None:
+    """Walk the output and its parts, hide a word, move one, take another head."""
+    names = ["inputs", "parameters", "order", "hidden", "chosen"]
+    here = figure.locator("[data-matrix=output] td[tabindex='0']")
+    part = figure.locator("[data-matrix=parts] td[tabindex='0']")
+    presses = [(here, "ArrowUp"), (part, "ArrowRight")]
+    presses += [(figure.locator(".qkv-cross-key .qkv-cross-word").nth(1), "Enter")]
+    presses += [(figure.locator(".qkv-cross-move").nth(1), "Enter")]
+    presses += [(figure.locator(".qkv-strip input:checked"), "ArrowRight")]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = CrossAttention(**now).numbers()
+        shown = await figure.locator("[data-matrix=output] td[tabindex]").all_inner_texts()
+        if _differ(shown, made["output"], 2):
+            raise WrongError(f"after {key} the output is not what core computes")
+        parts = np.column_stack([made["parts"], made["parts"].sum(axis=1)])
+        want = np.vstack([parts, parts.sum(axis=0)])
+        shown = await figure.locator("[data-matrix=parts] td[tabindex]").all_inner_texts()
+        if _differ(shown, want, 2):
+            raise WrongError(f"after {key} the parts are not what core computes")
+        t, _, head, _ = now["chosen"]
+        weights = await figure.locator(".qkv-cross-weight").all_inner_texts()
+        want = made["weights"][head, t]
+        if _differ([w.replace("hidden", "0") for w in weights], want, 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+
+
 async def mask_lab(page: Page, figure: Locator) -> None:
     """Open a cell, take a preset, then change what a hidden key gets."""
     names = ["tokens", "scores", "mask", "rule", "join"]
@@ -247,6 +274,7 @@ async def soft_lookup(page: Page, figure: Locator) -> None:
 
 
 WIDGETS: dict[str, Test] = {
+    "cross-attention": cross_attention,
     "dot-product": dot_product,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,

@@ -17,6 +17,7 @@ import numpy as np
 
 from qkv import core
 from qkv.data import round_table, running_example
+from qkv.widgets.cross_attention import CrossAttention
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
 from qkv.widgets.position_lab import CODES, PositionLab
@@ -133,6 +134,41 @@ def mask_lab() -> list[dict[str, Any]]:
             widget = MaskLab(tokens=tokens, scores=scores, mask=mask, rule=rule)
             given = {"tokens": tokens, "scores": scores, "mask": mask.astype(int), "rule": rule}
             cases.append({**given, **widget.numbers()})
+    return cases
+
+
+@golden
+def cross_attention() -> list[dict[str, Any]]:
+    """Layers between two sequences, shuffled and with words hidden; one number taken apart."""
+    rng = np.random.default_rng(12)
+    cases = []
+    for n_q, n_k, d_model, d_memory, n_heads, d_k, d_v in [
+        (7, 5, 8, 9, 3, 4, 2),
+        (2, 3, 5, 4, 1, 7, 6),
+        (1, 4, 3, 2, 5, 6, 7),
+    ]:
+        inputs = {
+            "tokens_q": [f"q{t}" for t in range(n_q)],
+            "X": (2 * rng.normal(size=(n_q, d_model))).tolist(),
+            "tokens_kv": [f"k{j}" for j in range(n_k)],
+            "memory": (2 * rng.normal(size=(n_k, d_memory))).tolist(),
+            "columns": [f"c{c}" for c in range(d_model)],
+            "columns_kv": [f"m{c}" for c in range(d_memory)],
+            "heads": [f"h{i}" for i in range(n_heads)],
+        }
+        shapes = {
+            "W_Q": (n_heads, d_model, d_k),
+            "W_K": (n_heads, d_memory, d_k),
+            "W_V": (n_heads, d_memory, d_v),
+            "W_O": (n_heads * d_v, d_model),
+        }
+        parameters = {name: rng.normal(size=shape).tolist() for name, shape in shapes.items()}
+        for hidden in ([0] * n_k, [1] + [0] * (n_k - 1), [1] * n_k):
+            order = rng.permutation(n_k).tolist()
+            chosen = [int(rng.integers(size)) for size in (n_q, d_model, n_heads, n_k)]
+            given = {"inputs": inputs, "parameters": parameters, "order": order, "hidden": hidden}
+            made = CrossAttention(**given, chosen=chosen).numbers()
+            cases.append({**given, "chosen": chosen, **made})
     return cases
 
 

@@ -632,6 +632,208 @@ def leak_entry(weights_of, s):
     return np.float32(probe(weights_of, s, change)[:-1].max() > 1e-9)
 
 
+# --- cross_attention -----------------------------------------------------------------------------
+
+
+def cross_right(X, memory, W_Q, W_K, W_V, root=None, may_look=True):
+    q, k, v = X @ W_Q, memory @ W_K, memory @ W_V
+    s = np.einsum("...id,...jd->...ij", q, k) / np.sqrt(root or W_Q.shape[1])
+    return share(np.where(may_look, s, -np.inf)) @ v
+
+
+def cross_by_rows(X, memory, W_Q, W_K, W_V):
+    if X.ndim == 3:
+        pairs = zip(X, memory, strict=True)
+        return [cross_by_rows(x, m, W_Q, W_K, W_V) for x, m in pairs]
+    out = []
+    for x in X:
+        s = np.array([(x @ W_Q) @ (m @ W_K) for m in memory]) / W_K.shape[1] ** 0.5
+        out.append(sum(w * (m @ W_V) for w, m in zip(share(s), memory, strict=True)).tolist())
+    return out
+
+
+def cross_axis(X, memory, W_Q, W_K, W_V):
+    s = X @ W_Q @ (memory @ W_K).swapaxes(-1, -2) / W_Q.shape[1] ** 0.5
+    return share(s.swapaxes(-1, -2)).swapaxes(-1, -2) @ (memory @ W_V)
+
+
+def cross_turned(X, memory, W_Q, W_K, W_V):
+    s = X @ W_Q @ (memory @ W_K).T / W_Q.shape[1] ** 0.5
+    return share(s) @ (memory @ W_V)
+
+
+def cross_triangle(X, memory, W_Q, W_K, W_V):
+    rule = np.tri(X.shape[-2], memory.shape[-2], dtype=bool)
+    return cross_right(X, memory, W_Q, W_K, W_V, may_look=rule)
+
+
+def cross_triangle_if_many(X, memory, *W):
+    return cross_right(X, memory, *W) if len(X) == 1 else cross_triangle(X, memory, *W)
+
+
+def cross_first_pair(X, memory, *W):
+    return cross_right(X, memory if memory.ndim == 2 else memory[:1], *W)
+
+
+def cross_in_place(X, memory, W_Q, W_K, W_V):
+    out = cross_right(X, memory, W_Q, W_K, W_V)
+    W_K /= 2
+    return out
+
+
+def pairs_right(q, k, v, lengths, first=0, hide=-np.inf):
+    s = np.einsum("bid,bjd->bij", q, k) / np.sqrt(q.shape[-1])
+    real = np.arange(k.shape[1]) < np.asarray(lengths)[:, None, None]
+    return share(np.where(real, s, hide)) @ v
+
+
+def pairs_by_cutting(q, k, v, lengths):
+    return [
+        (share(a @ b[:n].T / a.shape[1] ** 0.5) @ c[:n]).tolist()
+        for a, b, c, n in zip(q, k, v, lengths, strict=True)
+    ]
+
+
+def pairs_under(q, k, v, mask):
+    s = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(share(np.where(mask, s, -np.inf))) @ v
+
+
+def pairs_rows(q, k, v, lengths):
+    real = np.arange(q.shape[1])[:, None] < np.asarray(lengths)[:, None, None]
+    return pairs_under(q, k, v, real & np.ones(k.shape[1], dtype=bool))
+
+
+def pairs_inverted(q, k, v, lengths):
+    return pairs_under(q, k, v, np.arange(k.shape[1]) >= np.asarray(lengths)[:, None, None])
+
+
+def pairs_triangle(q, k, v, lengths):
+    real = np.arange(k.shape[1]) < np.asarray(lengths)[:, None, None]
+    return pairs_under(q, k, v, real & np.tri(q.shape[1], k.shape[1], dtype=bool))
+
+
+def pairs_no_axis(q, k, v, lengths):
+    return pairs_under(q, k, v, np.arange(k.shape[1]) < np.asarray(lengths)[:, None])
+
+
+def pairs_values(q, k, v, lengths):
+    real = np.arange(k.shape[1]) < np.asarray(lengths)[:, None]
+    return share(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])) @ (v * real[:, :, None])
+
+
+def pairs_in_place(q, k, v, lengths):
+    out = pairs_right(q, k, v, lengths)
+    v *= 0.5
+    return out
+
+
+def stack_with(X, memory, W_Q, W_K, W_V, keys=None, values=None, asks="x", add=True, order=1):
+    n = len(W_Q)
+    keys, values = keys or range(n), values or range(n)
+    x = X
+    for i, a, b in list(zip(range(n), keys, values, strict=False))[::order]:
+        who = x if asks == "x" else X
+        s = (who @ W_Q[i]) @ (memory @ W_K[a]).T / np.sqrt(W_K.shape[-1])
+        read = share(s) @ (memory @ W_V[b])
+        x = x + read if add else read
+    return x
+
+
+def stack_prepared(X, memory, W_Q, W_K, W_V):
+    made = [(memory @ a, memory @ b) for a, b in zip(W_K, W_V, strict=True)]
+    x = X
+    for W, (k, v) in zip(W_Q, made, strict=True):
+        x = x + share(x @ W @ k.T / k.shape[1] ** 0.5) @ v
+    return x
+
+
+def stack_keys_inside(X, memory, W_Q, W_K, W_V):
+    return stack_with(X, memory, W_Q, W_K, W_V, asks="X")
+
+
+def stack_adds_to_memory(X, memory, W_Q, W_K, W_V):
+    x = X
+    for i in range(len(W_Q)):
+        k = memory @ W_K[i]
+        x = x + share(x @ W_Q[i] @ k.T / k.shape[1] ** 0.5) @ (memory @ W_V[i])
+        memory = memory + share(k @ k.T / k.shape[1] ** 0.5) @ memory
+    return x
+
+
+def stack_in_place(X, memory, W_Q, W_K, W_V):
+    for i in range(len(W_Q)):
+        k = memory @ W_K[i]
+        X += share(X @ W_Q[i] @ k.T / k.shape[1] ** 0.5) @ (memory @ W_V[i])
+    return X.copy()
+
+
+def foot_right(attend, X, memory, least=1e-9, columns=slice(None)):
+    before, out = attend(X, memory), []
+    for j in range(len(memory)):
+        new = memory.copy()
+        new[j, columns] += 1.0
+        out.append(np.abs(attend(X, new) - before).max(axis=1) > least)
+    return np.array(out, dtype=float).T
+
+
+def foot_random(attend, X, memory):
+    rng = np.random.default_rng(8)
+    out = np.zeros((len(X), len(memory)), dtype=int)
+    for j in range(len(memory)):
+        new = memory.copy()
+        new[j] = 3 * rng.normal(size=memory.shape[1])
+        out[:, j] = (np.abs(attend(X, new) - attend(X, memory)) > 1e-12).any(axis=1)
+    return out.tolist()
+
+
+def foot_sums(attend, X, memory):
+    out = []
+    for j in range(len(memory)):
+        new = memory.copy()
+        new[j] += 1.0
+        out.append(np.abs((attend(X, new) - attend(X, memory)).sum(axis=1)) > 1e-9)
+    return np.array(out, dtype=float).T
+
+
+def foot_any(attend, X, memory):
+    table = foot_right(attend, X, memory)
+    return np.repeat(table.max(axis=0)[None], len(X), axis=0)
+
+
+def foot_target(attend, X, memory):
+    return foot_right(lambda m, x: attend(x, m), memory, X)
+
+
+def foot_distance(attend, X, memory):
+    out = []
+    for j in range(len(memory)):
+        new = memory.copy()
+        new[j] += 1.0
+        out.append(np.abs(attend(X, new) - attend(X, memory)).max(axis=1))
+    return np.array(out).T
+
+
+def foot_same_array(attend, X, memory):
+    before, out = attend(X, memory), np.zeros((len(X), len(memory)))
+    for j in range(len(memory)):
+        new = memory.copy()
+        new[j] += 1.0
+        out[:, j] = np.abs(attend(X, memory) - before).max(axis=1) > 1e-9
+    return out
+
+
+def foot_in_place(attend, X, memory):
+    before, out = attend(X, memory), []
+    for j in range(len(memory)):
+        memory[j] += 1.0
+        out.append(np.abs(attend(X, memory) - before).max(axis=1) > 1e-9)
+        memory[j] -= 1.0
+    memory += 1e-12
+    return np.array(out, dtype=float).T
+
+
 # (function, rung, words of the question)
 # --- why_three -----------------------------------------------------------------------------------
 
@@ -1582,6 +1784,107 @@ def know_scalar(embedder, ids):
 
 
 WRONG = {
+    "cross_attention.layer": [
+        (cross_axis, "one query", "all your weights are 1"),
+        (lambda *a: cross_right(*a, root=1), "one query", "the bare dot products"),
+        (lambda *a: cross_right(*a, root=a[2].shape[1] ** 2), "one query", "which power"),
+        (lambda *a: cross_right(*a, root=a[4].shape[1]), "one query", "root of d_v"),
+        (lambda *a: cross_right(*a, root=a[2].shape[0]), "one query", "the decoder's width"),
+        (cross_triangle, "one query", "first source word and no other"),
+        (
+            lambda X, m, Q, K, V: np.tile((m @ V).mean(-2), (len(X), 1)),
+            "one query",
+            "the plain mean",
+        ),
+        (lambda X, m, Q, K, V: cross_right(X, X, Q, K, V), "one query", "as many columns as W_K"),
+        (
+            lambda X, m, Q, K, V: cross_right(X, X if len(K) == len(Q) else m, Q, K, V),
+            "two sequences of one width",
+            "never reads the memory",
+        ),
+        (
+            lambda X, m, Q, K, V: (
+                cross_right(m, X, Q, K, V) if len(K) == len(Q) else cross_right(X, m, Q, K, V)
+            ),
+            "two sequences of one width",
+            "Who asks",
+        ),
+        (
+            lambda X, m, Q, K, V: cross_right(m if len(K) == len(Q) else X, m, Q, K, V),
+            "two sequences of one width",
+            "never reads X",
+        ),
+        (
+            lambda X, m, Q, K, V: cross_right(X, m, Q, K, K if len(K) == len(Q) else V),
+            "two sequences of one width",
+            "handed over keys",
+        ),
+        (
+            lambda X, m, Q, K, V: (
+                cross_right if len(X) == 1 or len(Q) == len(K) else cross_triangle
+            )(X, m, Q, K, V),
+            "more rows",
+            "end of the source",
+        ),
+        (cross_turned, "a batch in front", "turns all axes around"),
+        (cross_first_pair, "a batch in front", "which sentence's memory"),
+        (cross_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "cross_attention.padded": [
+        (lambda q, k, v, n: pairs_under(q, k, v, True), "one pair", "look at the pads"),
+        (pairs_rows, "one pair", "You hid queries"),
+        (lambda *a: pairs_right(*a, hide=0.0), "one pair", "power 0"),
+        (pairs_values, "one pair", "take a share"),
+        (pairs_inverted, "one pair", "What does True mean"),
+        (lambda q, k, v, n: pairs_right(q, k, v, n + 1), "one pair", "first pad is still"),
+        (lambda q, k, v, n: pairs_right(q, k, v, n - 1), "one pair", "last real word"),
+        (pairs_triangle, "one pair", "not yet written"),
+        (lambda q, k, v, n: pairs_right(q, k, v, 0 * n + n[0]), "three pairs", "of the first"),
+        (lambda q, k, v, n: pairs_right(q, k, v, 0 * n + max(n)), "three pairs", "of the longest"),
+        (lambda q, k, v, n: pairs_right(q, k, v, 0 * n + min(n)), "three pairs", "the shortest"),
+        (pairs_no_axis, "three pairs", "lines up the last axes"),
+        (pairs_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "cross_attention.repair": [
+        (lambda *a: stack_with(*a, add=False), "one layer", "added to"),
+        (lambda X, *a: X + 0, "one layer", "Where is what was read"),
+        (lambda X, *a: 2 * stack_with(X, *a) - X, "one layer", "added twice"),
+        (
+            lambda *a: stack_with(*a, keys=[0] * 3, values=[0] * 3, asks="X"),
+            "two layers",
+            "Two things stand still",
+        ),
+        (
+            lambda *a: stack_with(*a, keys=[0] * 3, values=[0] * 3),
+            "two layers",
+            "matrices of the first",
+        ),
+        (lambda *a: stack_with(*a, keys=[0] * 3), "two layers", "by the keys of the first"),
+        (lambda *a: stack_with(*a, values=[0] * 3), "two layers", "the values of the first"),
+        (stack_keys_inside, "two layers", "as if the first had read nothing"),
+        (lambda *a: stack_with(*a, order=-1), "two layers", "the last layer first"),
+        (stack_adds_to_memory, "two layers", "memory changes from layer to layer"),
+        (
+            lambda *a: stack_with(*a, keys=[0, 1, 1], values=[0, 1, 1]),
+            "three layers",
+            "Which index",
+        ),
+        (stack_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "cross_attention.footprint": [
+        (lambda *a: foot_right(*a).T, "an honest layer", "a row for each source row"),
+        (foot_target, "an honest layer", "Which sequence should be changed"),
+        (foot_same_array, "an honest layer", "Did the changed memory reach"),
+        (foot_distance, "an honest layer", "how far, or whether"),
+        (lambda attend, X, m: attend(X), "an honest layer", "Your test stopped"),
+        (lambda *a: foot_right(*a) > 0, "an honest layer", "numbers are asked for"),
+        (lambda attend, X, m: np.ones((len(X), len(m))), "hidden pads", "run the layer at all"),
+        (foot_any, "a triangle", "Which rows are they"),
+        (lambda *a: foot_right(*a, columns=0), "one column", "reads another"),
+        (foot_sums, "two that cancel", "while its sum stays"),
+        (lambda *a: foot_right(*a, least=1e-4), "faint", "more than rounding"),
+        (foot_in_place, "inputs untouched", "writes into its argument"),
+    ],
     "tokens.cut": [
         (cut_shortest, "a word that is in the list", "Which end do you try first?"),
         (cut_marks_all, "a word that is in the list", "When does a piece carry"),
@@ -2630,6 +2933,10 @@ WRONG = {
 }
 
 RIGHT = {
+    "cross_attention.layer": [cross_right, cross_by_rows],
+    "cross_attention.padded": [pairs_right, pairs_by_cutting],
+    "cross_attention.repair": [stack_with, stack_prepared],
+    "cross_attention.footprint": [foot_right, foot_random],
     "order.sinusoids": [clock, lambda n, d, o: clock(n, d, o).tolist()],
     "order.step": [hand, lambda d, s: np.linalg.inv(hand(d, -s))],
     "order.repair": [rope],

@@ -5,6 +5,7 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 """
 
 from qkv.checks import (
+    cross_attention,
     dot_product,
     learning,
     look_up,
@@ -46,6 +47,7 @@ __all__ = [
     "UnknownExerciseError",
     "Wrong",
     "check",
+    "cross_attention",
     "dot_product",
     "get",
     "hint",

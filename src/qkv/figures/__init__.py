@@ -1,5 +1,6 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
+from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
@@ -19,6 +20,8 @@ __all__ = [
     "against_width",
     "by_place",
     "code_map",
+    "cross_lines",
+    "decoder_wiring",
     "error_curves",
     "heat_map",
     "lengths",

@@ -8,6 +8,7 @@ from typing import Any
 
 _MODULES = {
     "BookWidget": "base",
+    "CrossAttention": "cross_attention",
     "DotProduct": "dot_product",
     "LearnOneHead": "learn_one_head",
     "MaskLab": "mask_lab",
@@ -21,6 +22,7 @@ _MODULES = {
 }
 __all__ = [
     "BookWidget",
+    "CrossAttention",
     "DotProduct",
     "LearnOneHead",
     "MaskLab",
