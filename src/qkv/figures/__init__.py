@@ -1,6 +1,7 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
@@ -15,6 +16,7 @@ __all__ = [
     "Map",
     "Outcome",
     "against_width",
+    "by_depth",
     "error_curves",
     "heat_map",
     "lengths",
@@ -24,10 +26,12 @@ __all__ = [
     "named_rows",
     "outcomes",
     "projection_flow",
+    "row_path",
     "seeds",
     "signed_maps",
     "steps_needed",
     "token_rows",
+    "two_orders",
     "vectors_in_plane",
     "weight_curves",
 ]
