@@ -6,6 +6,7 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 
 from qkv.checks import (
     dot_product,
+    layer,
     learning,
     look_up,
     masks,
@@ -49,6 +50,7 @@ __all__ = [
     "get",
     "hint",
     "ids",
+    "layer",
     "learning",
     "look_up",
     "masks",

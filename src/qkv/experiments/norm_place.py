@@ -1,6 +1,6 @@
 """Train stacks, post-norm and pre-norm, with and without warm-up (chapter 14).
 
-The task is to say a sentence of random words backwards. One layer would do; two stand there, or six,
+The task is to say a sentence of random words backwards. One layer would do; two or six stand there,
 so that a signal has a longer way. Adam; the rate rises linearly during warm-up and then stays.
 """
 

@@ -1,4 +1,4 @@
-"""Pictures for the chapter on the whole layer: one row on its way, the two orders, numbers by depth."""
+"""Pictures for the chapter on the whole layer: a row on its way, two orders, numbers by depth."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def two_orders(sizes: Mapping[str, int]) -> Figure:
     """
     fig, ax = figure(PHONE_INCHES, 6.0)
     fig.subplots_adjust(left=0, right=1, bottom=0, top=1)
-    width = f"{sizes['n']} × {sizes['d_model']}"
+    width = f"{sizes['n']} \N{MULTIPLICATION SIGN} {sizes['d_model']}"
     for x, title, order in ((0.0, "post-norm, as printed", "post"), (5.2, "pre-norm", "pre")):
         _order(ax, x, title, order, width, sizes["d_ff"])
     ax.set_xlim(-0.1, 9.9)
@@ -154,15 +154,19 @@ def _order(ax: Axes, x: float, title: str, order: str, width: str, d_ff: int) ->
     ax.text(x, 11.5, end, ha="left", va="bottom", fontsize=9, color=FAINT)
 
 
-def _box(
-    ax: Axes, x: float, y: float, tall: float, text: str, colour: str, half: float
-) -> None:
+def _box(ax: Axes, x: float, y: float, tall: float, text: str, colour: str, half: float) -> None:
     """Draw one named part."""
     ax.add_patch(
         FancyBboxPatch(
-            (x - half, y), 2 * half, tall, boxstyle="round,pad=0.02,rounding_size=0.15",
-            facecolor="white", edgecolor=COLOURS[colour], lw=1.3, zorder=2,
-        )  # fmt: skip
+            (x - half, y),
+            2 * half,
+            tall,
+            boxstyle="round,pad=0.02,rounding_size=0.15",
+            facecolor="white",
+            edgecolor=COLOURS[colour],
+            lw=1.3,
+            zorder=2,
+        )
     )
     ax.text(
         x, y + tall / 2, text, ha="center", va="center", fontsize=9, color=COLOURS[colour], zorder=3
