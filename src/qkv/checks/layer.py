@@ -24,7 +24,7 @@ Part = Callable[[Array], Array]
 @register("layer.norm_row")
 def norm_row() -> Row:
     """Normalise a row by hand."""
-    x = np.array([1.0, 5.0, 1.0, 5.0])
+    x = np.array([1.0, 7.0, 1.0, 7.0])
     gain, shift = np.array([1.0, 2.0, 3.0, 1.0]), np.array([0.0, 0.0, 1.0, 10.0])
     y = layer_norm(x, LayerNormParameters(np.ones(4), np.zeros(4), 1e-12))
 
@@ -35,7 +35,7 @@ def norm_row() -> Row:
     return Row(
         title="By hand",
         prompt=(
-            "A row holds 1, 5, 1, 5. The gain is 1, 2, 3, 1 and the shift 0, 0, 1, 10. Forget ε."
+            "A row holds 1, 7, 1, 7. The gain is 1, 2, 3, 1 and the shift 0, 0, 1, 10. Forget ε."
             " What does LayerNorm make of the row?"
         ),
         labels=tuple(f"column {c}" for c in range(4)),
@@ -55,28 +55,28 @@ def norm_row() -> Row:
                 "Your row still has its mean. What comes before the division?",
             ),
             Wrong(
-                row(gain * (x - 3) / deviation**2 + shift),
-                "You divided by the variance. Then the result has variance 1/4. What must you"
+                row(gain * (x - x.mean()) / deviation**2 + shift),
+                "You divided by the variance. Then the result has variance 1/9. What must you"
                 " divide by to make it 1?",
             ),
             Wrong(
-                row(gain * (x - 3) / x.std(ddof=1) + shift),
+                row(gain * (x - x.mean()) / x.std(ddof=1) + shift),
                 "You divided the sum of squares by 3. Over how many columns does LayerNorm take"
                 " the mean of the squares?",
             ),
             Wrong(
-                row(gain * (x - 3) / np.linalg.norm(x - 3) + shift),
+                row(gain * (x - x.mean()) / np.linalg.norm(x - x.mean()) + shift),
                 "You divided by the length, so the row has length 1. Which length has a row of four"
                 " numbers whose squares average to 1?",
             ),
         ),
         hints=(
-            "Mean first: (1 + 5 + 1 + 5) / 4.",
-            "The squares of what is left are all 4, so the variance is 4 and its root 2.",
+            "Mean first: (1 + 7 + 1 + 7) / 4.",
+            "The squares of what is left are all 9, so the variance is 9 and its root 3.",
             "The normalised row is −1, 1, −1, 1. Multiply column by column, then add.",
         ),
         solution=(
-            "Mean 3, root of the variance 2, so −1, 1, −1, 1. Times the gain: −1, 2, −3, 1. Plus"
+            "Mean 4, root of the variance 3, so −1, 1, −1, 1. Times the gain: −1, 2, −3, 1. Plus"
             f" the shift: {', '.join(f'{v:g}' for v in row(gain * y + shift))}."
         ),
     )
@@ -244,7 +244,7 @@ def _drawn(
     rng: np.random.Generator,
     *shape: int,
     plain: bool = False,
-    epsilon: float = 1e-5,
+    epsilon: float = 1e-12,
     flat: bool = False,
 ) -> Case:
     X, d = numbers(rng, *shape), shape[-1]
@@ -331,6 +331,11 @@ def norm() -> Code:
                         " average to 1?",
                     ),
                     Slip(
+                        "a fixed epsilon",
+                        lambda X, g, b, e: _normal(X, g, b, 1e-5),
+                        "Your ε is always the same. Where does the argument enter?",
+                    ),
+                    Slip(
                         "only the mean",
                         lambda X, g, b, e: X - _last(X, "mean"),
                         "You took the mean off. What about the variance?",
@@ -379,11 +384,6 @@ def norm() -> Code:
                             X, g, b, _last(X, "mean"), np.sqrt(_last(X, "var")) + e
                         ),
                         "You added ε to the root. To what is it added?",
-                    ),
-                    Slip(
-                        "a fixed one",
-                        lambda X, g, b, e: _normal(X, g, b, 1e-5),
-                        "Your ε is always the same. Where does the argument enter?",
                     ),
                 ),
             ),
@@ -643,7 +643,7 @@ def _all_rows(X: Array, grad: Array, epsilon: float) -> Array:
     return (grad - grad.mean() - y * (grad * y).mean()) / root
 
 
-def _grad_case(rng: np.random.Generator, *shape: int, epsilon: float = 1e-5) -> Case:
+def _grad_case(rng: np.random.Generator, *shape: int, epsilon: float = 1e-12) -> Case:
     X, grad = numbers(rng, *shape), numbers(rng, *shape)
     return Case((X, grad, epsilon), _backward(X, grad, epsilon))
 
