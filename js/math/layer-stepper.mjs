@@ -97,7 +97,7 @@ export function path({ layer, token, order, residual }) {
   const hidden = matmul(read, W_1).map((row) => row.map((x, u) => Math.max(0, x + b_1[u])));
   put("hidden units", "hidden", hidden[token], []);
   const made = matmul(hidden, W_2);
-  put("feed-forward writes", "write", made[token], only(nHeads + 1, made[token]));
+  put("units write", "write", made[token], only(nHeads + 1, made[token]));
   if (!residual) parts = parts.map(() => zeros);
   stream = residual ? add(stream, made) : made;
   parts[nHeads + 1] = made[token];

@@ -88,8 +88,8 @@ export function segments(values, reach) {
   });
 }
 
-/** @param {{ layer: Layer, onplace: (at: number) => void, online: (at: number) => void }} options */
-export function stepperView({ layer, onplace, online }) {
+/** @param {{ layer: Layer, first: number, onplace: (at: number) => void, online: (at: number) => void }} options */
+export function stepperView({ layer, first, onplace, online }) {
   const nHeads = layer.W_Q.length;
   const group = uid();
   const rungs = Array.from({ length: nHeads + 9 }, (_, at) => {
@@ -119,7 +119,7 @@ export function stepperView({ layer, onplace, online }) {
   const made = h("p", { class: "qkv-step-made" });
   const legend = h("p", { class: "qkv-step-legend" });
   let count = most;
-  let stop = 0;
+  let stop = first;
 
   /** @param {number} at */
   function rove(at) {
@@ -140,10 +140,6 @@ export function stepperView({ layer, onplace, online }) {
   return {
     ladder,
     panel: h("div", { class: "qkv-step-panel" }, title, said, table, made, legend),
-    /** @param {number} at */
-    show(at) {
-      rove(at);
-    },
     get line() {
       return Math.min(stop, count - 1);
     },

@@ -51,8 +51,10 @@ function render({ model, el }) {
   /** @param {number} place */
   const go = (place) => past.change({ place: Math.min(last(), Math.max(0, place)) }, "walk");
 
+  const row = layer.X[Number(model.get("token"))];
   const view = stepperView({
     layer,
+    first: row.indexOf(Math.max(...row)), // a column that the word itself has
     onplace: go,
     online() {
       byLine = true;
@@ -88,7 +90,7 @@ function render({ model, el }) {
       h(
         "div",
         {},
-        h("div", { class: "qkv-step-go" }, h("div", { class: "qkv-buttons" }, back, forth), h("div", { class: "qkv-buttons" }, ...buttons.all)),
+        h("div", { class: "qkv-step-go" }, h("div", { class: "qkv-step-pair" }, back, forth), h("div", { class: "qkv-step-pair" }, ...buttons.all)),
         view.panel,
       ),
     ),

@@ -30,7 +30,6 @@ CAPTION = (
 )
 ARRAYS = ("X", "W_Q", "W_K", "W_V", "W_O", "W_1", "b_1", "W_2", "E")
 NAMES = ("tokens", "columns", "units", "words")
-FILLS = ("solid", "one", "two", "three", "four")
 
 
 class Place(NamedTuple):
@@ -166,7 +165,7 @@ class LayerStepper(BookWidget):
         places.append(Place("hidden units", "hidden", hidden[t], np.zeros((0, d))))
         made = feed_forward(read, p.feed_forward)
         written = only(n_heads + 1, made[t])
-        places.append(Place("feed-forward writes", "write", made[t], written))
+        places.append(Place("units write", "write", made[t], written))
         stream = stream + made if self.residual else made
         parts = parts + written if self.residual else written
         places.append(Place("second sum", "stream", stream[t], parts))
@@ -203,13 +202,14 @@ class LayerStepper(BookWidget):
         ]
         columns = [*self.layer["columns"], "mean", "length"]
         scores = zip(places[-1].row, softmax(places[-1].row), strict=True)
+        words = zip(self.layer["words"], scores, strict=True)
         return (
             f'<div class="qkv-layer-poster">'
             f"<p>The row of “{escape(token)}”: {place.name}</p>"
             f"{_picture(place, self.layer[names])}"
             "<details><summary>The numbers</summary>"
             f"{html_table(columns, rows, f'The row of “{token}” at every place')}"
-            f"{html_table(['score', 'probability'], zip(self.layer['words'], scores, strict=True), 'Words')}"
+            f"{html_table(['score', 'probability'], words, 'Words')}"
             "</details></div>"
         )
 
