@@ -78,7 +78,7 @@ def row_path(
                 NAMES + c + 0.48, y + high / 2, text, ha="center", va="center", fontsize=8,
                 color=FAINT if value < 0.05 else INK,
             )  # fmt: skip
-        for value, at in ((row.mean(), d + 0.65), (np.linalg.norm(row), d + 1.65)):
+        for value, at in ((float(row.mean()), d + 0.65), (float(np.linalg.norm(row)), d + 1.65)):
             ax.text(
                 NAMES + at, y + high / 2, number(value, 1), ha="center", va="center", fontsize=8
             )
