@@ -1,7 +1,8 @@
 """Stacks of encoder layers before any training: rows, gradients and likeness by depth (chapter 14).
 
-Four kinds of layer from the same drawn parameters: post-norm, pre-norm, post-norm without the
-residual sums, and attention alone (no sums, no norms, no feed-forward part). Measured are the
+Five kinds of layer from the same drawn parameters: post-norm, pre-norm, post-norm without the
+residual sums, attention alone (no sums, no norms, no feed-forward part), and post-norm in which W_O
+is a quarter as large. Measured are the
 length of a row after each layer, how far the rows of a sentence are from being all the same, and
 the gradient of the loss with respect to each layer's parameters.
 """
@@ -18,7 +19,7 @@ from qkv import twins
 from qkv.core import LayerSizes, TransformerParameters, initial_transformer
 from qkv.experiments.why_three import one_thread
 
-KINDS = ("post", "pre", "no residual", "attention only")
+KINDS = ("post", "pre", "no residual", "attention only", "post, small reads")
 DEPTHS = (1, 2, 4, 8, 16, 24)
 SIZES = LayerSizes(d_model=64, d_ff=256, n_heads=4, d_k=24, d_v=16)
 N_WORDS, N_TOKENS, BATCH = 211, 20, 6
@@ -55,7 +56,7 @@ def start(seed: int, depth: int) -> tuple[TransformerParameters, np.ndarray, np.
 
 def one_layer(kind: str, X: Tensor, layer: twins.EncoderLayer) -> Tensor:
     """Return what one layer of this kind makes of X."""
-    if kind == "post":
+    if kind.startswith("post"):
         return twins.encoder_layer(X, layer)[0]
     if kind == "pre":
         return twins.encoder_layer_pre_norm(X, layer)[0]
@@ -77,6 +78,10 @@ def measure(config: Config, seed: int) -> list[dict]:
     """Return one row a layer, with row 0 for the input."""
     parameters, ids, targets = start(seed, config.depth)
     layers = [twins.EncoderLayer(layer) for layer in parameters.encoder]
+    if config.kind == "post, small reads":
+        with torch.no_grad():
+            for layer in layers:
+                layer.attention.W_O.mul_(0.25)
     E = torch.from_numpy(parameters.E_source)
     X = twins.embed_tokens(torch.from_numpy(ids), E)
     found = [X]

@@ -21,7 +21,7 @@ SIZES = LayerSizes(d_model=48, d_ff=96, n_heads=3, d_k=20, d_v=16)
 N_WORDS, N_TOKENS, BATCH, STEPS, TESTED = 29, 10, 32, 300, 500
 RATES = (3e-4, 1e-3, 3e-3)
 WARM_UPS = (0, 100)
-DEPTHS = (2, 6)
+WAYS = ((2, "post", 1.0), (2, "pre", 1.0), (6, "post", 1.0), (6, "pre", 1.0), (6, "post", 0.25))
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Config:
         Adam's learning rate after warm-up.
     warm_up : int
         Steps over which the rate rises from 0.
+    reads : float
+        W_O is drawn this much smaller, and so is what attention adds at the start.
     steps : int
         Each on 32 new sentences of 10 words.
     """
@@ -49,18 +51,22 @@ class Config:
     depth: int = 6
     rate: float = 1e-3
     warm_up: int = 0
+    reads: float = 1.0
     steps: int = STEPS
 
 
 class Stack(nn.Module):
     """A table, used at both ends, and layers between; pre-norm has a norm of its own at the end."""
 
-    def __init__(self, rng: np.random.Generator, kind: str, depth: int) -> None:
+    def __init__(self, rng: np.random.Generator, kind: str, depth: int, reads: float) -> None:
         super().__init__()
         start = initial_transformer(rng, SIZES, depth, N_WORDS, 2)
         self.E = nn.Parameter(torch.from_numpy(start.E_source).float())
         layer = twins.EncoderLayerPreNorm if kind == "pre" else twins.EncoderLayer
         self.layers = nn.ModuleList(layer(parameters).float() for parameters in start.encoder)
+        with torch.no_grad():
+            for one in self.layers:
+                one.attention.W_O.mul_(reads)
         self.last = nn.LayerNorm(SIZES.d_model) if kind == "pre" else nn.Identity()
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -74,7 +80,7 @@ class Stack(nn.Module):
 def train(config: Config, seed: int) -> tuple[list[float], float]:
     """Return the loss of every step, and the share of right words on new sentences."""
     rng = np.random.default_rng([14, seed])
-    model = Stack(rng, config.kind, config.depth)
+    model = Stack(rng, config.kind, config.depth, config.reads)
     optimiser = torch.optim.Adam(model.parameters(), lr=config.rate)
     losses = []
     for step in range(config.steps):
@@ -105,6 +111,7 @@ def run(config: Config) -> list[dict]:
                     "depth": config.depth,
                     "rate": config.rate,
                     "warm_up": config.warm_up,
+                    "reads": config.reads,
                     "seed": seed,
                     "loss": round(end, 4) if math.isfinite(end) else None,
                     "right": round(right, 4),
@@ -114,11 +121,12 @@ def run(config: Config) -> list[dict]:
 
 
 def sweep(seeds: tuple[int, ...]) -> list[Config]:
-    """Return both kinds at every depth and rate, with and without warm-up."""
+    """Return each kind at every depth and rate, with and without warm-up; small reads at 6."""
     return [
-        replace(Config(), seeds=seeds, kind=kind, depth=depth, rate=rate, warm_up=warm_up)
-        for depth in DEPTHS
-        for kind in ("post", "pre")
+        replace(
+            Config(), seeds=seeds, kind=kind, depth=depth, rate=rate, warm_up=warm_up, reads=reads
+        )
+        for depth, kind, reads in WAYS
         for rate in RATES
         for warm_up in WARM_UPS
     ]
