@@ -127,8 +127,8 @@ def test_no_overflow_no_axe_violation_and_targets_are_large(
     page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
-    controls = ".qkv-step :is(button, label, select, input[type=checkbox]), .qkv-step-panel tr"
-    assert small_targets(page, f":is({controls}):not([hidden])") == []
+    fingers = ("button", "input[type=checkbox]", ".qkv-strip label", ".qkv-step-ladder label", "tr")
+    assert small_targets(page, f".qkv-step :is({', '.join(fingers)}):not([hidden])") == []
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
