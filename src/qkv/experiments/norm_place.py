@@ -62,11 +62,12 @@ class Stack(nn.Module):
         super().__init__()
         start = initial_transformer(rng, SIZES, depth, N_WORDS, 2)
         self.E = nn.Parameter(torch.from_numpy(start.E_source).float())
-        layer = twins.EncoderLayerPreNorm if kind == "pre" else twins.EncoderLayer
-        self.layers = nn.ModuleList(layer(parameters).float() for parameters in start.encoder)
+        kind_of_layer = twins.EncoderLayerPreNorm if kind == "pre" else twins.EncoderLayer
+        layers = [kind_of_layer(parameters).float() for parameters in start.encoder]
         with torch.no_grad():
-            for one in self.layers:
-                one.attention.W_O.mul_(reads)
+            for layer in layers:
+                layer.attention.W_O.mul_(reads)
+        self.layers = nn.ModuleList(layers)
         self.last = nn.LayerNorm(SIZES.d_model) if kind == "pre" else nn.Identity()
 
     def forward(self, ids: Tensor) -> Tensor:
