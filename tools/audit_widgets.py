@@ -15,6 +15,7 @@ from playwright.async_api import Locator, Page
 from qkv.widgets import (
     CrossAttention,
     DotProduct,
+    LayerStepper,
     LearnOneHead,
     MaskLab,
     PositionLab,
@@ -190,6 +191,24 @@ async def position_lab(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def layer_stepper(page: Page, figure: Locator) -> None:
+    """Step once, choose another order, then another token."""
+    names = ["layer", "token", "place", "order", "residual"]
+    go, strips = figure.locator(".qkv-step-pair button"), figure.locator(".qkv-strip")
+    order, token = (strips.nth(n).locator("input:checked") for n in (1, 0))
+    presses = [(go.nth(1), "Enter"), (order, "ArrowRight"), (token, "ArrowRight")]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = LayerStepper(**now).numbers()
+        lines = figure.locator(".qkv-step-panel tr:not([hidden]) td:last-child")
+        if _differ(await lines.all_inner_texts(), made["row"], 2):
+            raise WrongError(f"after {key} the row is not what core computes")
+        ladder = figure.locator(".qkv-step-ladder label:not([hidden]) i:last-child")
+        lengths = [text for text in await ladder.all_inner_texts() if text]
+        rows = [p for p in LayerStepper(**now).path() if p.kind not in ("hidden", "words")]
+        if _differ(lengths, np.array([np.linalg.norm(p.row) for p in rows]), 1):
+            raise WrongError(f"after {key} the lengths are not what core computes")
+
+
 async def learn_one_head(page: Page, figure: Locator) -> None:
     """Take one step, then ten, then another learning rate."""
     names = ["W_Q", "W_K", "W_V", "W_O", "rate", "steps"]
@@ -276,6 +295,7 @@ async def soft_lookup(page: Page, figure: Locator) -> None:
 WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
+    "layer-stepper": layer_stepper,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
     "position-lab": position_lab,

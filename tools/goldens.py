@@ -18,6 +18,7 @@ import numpy as np
 from qkv import core
 from qkv.data import round_table, running_example
 from qkv.widgets.cross_attention import CrossAttention
+from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
 from qkv.widgets.position_lab import CODES, PositionLab
@@ -184,6 +185,34 @@ def position_lab() -> list[dict[str, Any]]:
     for code in CODES:
         given = {"order": [0, 1, 2, 3, 4], "code": code, "start": 37, "causal": False}
         cases.append({**given, **PositionLab(**given).numbers()})
+    return cases
+
+
+@golden
+def layer_stepper() -> list[dict[str, Any]]:
+    """Rows and their parts at every place, of random layers and the example, in both orders."""
+    rng = np.random.default_rng(14)
+    n, d, d_ff, heads, d_k, d_v = 3, 5, 7, 2, 4, 3
+    shapes = {"X": (n, d), "W_Q": (heads, d, d_k), "W_K": (heads, d, d_k), "W_V": (heads, d, d_v)}
+    shapes |= {"W_O": (heads * d_v, d), "W_1": (d, d_ff), "b_1": (d_ff,), "W_2": (d_ff, d)}
+    drawn: dict[str, Any] = {
+        name: rng.normal(size=shape).tolist() for name, shape in shapes.items()
+    }
+    drawn["E"] = rng.normal(size=(11, d)).tolist()
+    for name, count in (("tokens", n), ("columns", d), ("units", d_ff), ("words", 11)):
+        drawn[name] = [f"{name[0]}{i}" for i in range(count)]
+    cases = []
+    for layer, token in ((drawn, 1), (LayerStepper().layer, 3)):
+        for order in ("post", "pre"):
+            for residual in (True, False):
+                widget = LayerStepper(layer=layer, token=token, order=order, residual=residual)
+                given = {"layer": layer, "token": token, "order": order, "residual": residual}
+                places = [
+                    {"name": p.name, "kind": p.kind, "row": p.row, "parts": p.parts}
+                    for p in widget.path()
+                ]
+                made = {"places": places, "probabilities": widget.numbers()["probabilities"]}
+                cases.append({**given, **made})
     return cases
 
 

@@ -1783,6 +1783,194 @@ def know_scalar(embedder, ids):
     return sum(abs(embedder(ids)[t] - embedder(int(ids[t]))[0, 0]).max() for t in range(len(ids)))
 
 
+# --- layer ---------------------------------------------------------------------------------------
+
+
+def ln(X, g, b, e):
+    out = np.zeros_like(X, dtype=float)
+    for place in np.ndindex(X.shape[:-1]):
+        row = [float(x) for x in X[place]]
+        mean = sum(row) / len(row)
+        variance = sum((x - mean) ** 2 for x in row) / len(row)
+        for c, x in enumerate(row):
+            out[(*place, c)] = (x - mean) / math.sqrt(variance + e) * g[c] + b[c]
+    return out
+
+
+def ln_plain(X, e=1e-5):
+    return ln(X, np.ones(X.shape[-1]), np.zeros(X.shape[-1]), e)
+
+
+def ln_axis(X, g, b, e, axis):
+    mean = X.mean(axis, keepdims=True)
+    return (X - mean) / np.sqrt(X.var(axis, keepdims=True) + e) * g + b
+
+
+def ln_divides(X, g, b, e, divide):
+    centred = X - X.mean(-1, keepdims=True)
+    return centred / divide(centred) * g + b
+
+
+def ln_unbiased(X, g, b, e):
+    return ln_divides(X, g, b, e, lambda c: (c.var(-1, ddof=1, keepdims=True) + e) ** 0.5)
+
+
+def ln_in_place(X, g, b, e):
+    X -= X.mean(-1, keepdims=True)
+    X /= np.sqrt(X.var(-1, keepdims=True) + e)
+    return X * g + b
+
+
+def stack_right(X, attend, think, norm, times):
+    stream = X
+    while times:
+        read = norm(stream)
+        stream = attend(read) + stream
+        stream = think(norm(stream)) + stream
+        times -= 1
+    return norm(stream)
+
+
+def stack_given(X, attend, think, norm, times):
+    for _ in range(times):
+        X = norm(X)
+        X = X + attend(X)
+        X = norm(X)
+        X = X + think(X)
+    return X
+
+
+def stack_no_last(X, attend, think, norm, times):
+    for _ in range(times):
+        X = X + attend(norm(X))
+        X = X + think(norm(X))
+    return X
+
+
+def stack_post(X, attend, think, norm, times):
+    for part in [attend, think] * times:
+        X = norm(X + part(X))
+    return X
+
+
+def stack_bare(X, attend, think, norm, times):
+    for part in [attend, think] * times:
+        X = part(norm(X))
+    return norm(X)
+
+
+def stack_after(X, attend, think, norm, times):
+    for part in [attend, think] * times:
+        X = X + norm(part(X))
+    return norm(X)
+
+
+def stack_parallel(X, attend, think, norm, times):
+    for _ in range(times):
+        read = norm(X)
+        X = X + attend(read) + think(read)
+    return norm(X)
+
+
+def stack_norm_inside(X, attend, think, norm, times):
+    for _ in range(times):
+        X = X + attend(norm(X))
+        X = norm(X + think(norm(X)))
+    return X
+
+
+def stack_nothing(X, attend, think, norm, times):
+    return X if times == 0 else stack_right(X, attend, think, norm, times)
+
+
+def norm_back_jacobian(X, grad, e):
+    """Multiply by the whole table of derivatives, row by row."""
+    out = np.zeros_like(X, dtype=float)
+    d = X.shape[-1]
+    for place in np.ndindex(X.shape[:-1]):
+        root = math.sqrt(X[place].var() + e)
+        y = (X[place] - X[place].mean()) / root
+        table = (np.eye(d) - 1 / d - np.outer(y, y) / d) / root
+        out[place] = table.T @ grad[place]
+    return out
+
+
+def back_numeric(X, grad, e):
+    out = np.zeros_like(X, dtype=float)
+    for place in np.ndindex(X.shape):
+        ahead, behind = X.copy(), X.copy()
+        ahead[place] += 1e-5
+        behind[place] -= 1e-5
+        out[place] = ((ln_plain(ahead, e) - ln_plain(behind, e)) * grad).sum() / 2e-5
+    return out
+
+
+def back_root(X, e):
+    return np.sqrt(X.var(-1, keepdims=True) + e)
+
+
+def back_only_root(X, grad, e):
+    return grad / back_root(X, e)
+
+
+def back_no_stretch(X, grad, e):
+    return (grad - grad.mean(-1, keepdims=True)) / back_root(X, e)
+
+
+def back_no_mean(X, grad, e):
+    y = ln_plain(X, e)
+    return (grad - y * (grad * y).mean(-1, keepdims=True)) / back_root(X, e)
+
+
+def back_sums(X, grad, e):
+    y = ln_plain(X, e)
+    inner = grad - grad.sum(-1, keepdims=True) - y * (grad * y).sum(-1, keepdims=True)
+    return inner / back_root(X, e)
+
+
+def back_plus(X, grad, e):
+    return 2 * back_only_root(X, grad, e) - norm_back_jacobian(X, grad, e)
+
+
+def back_all_rows(X, grad, e):
+    y = ln_plain(X, e)
+    return (grad - grad.mean() - y * (grad * y).mean()) / back_root(X, e)
+
+
+def others(part, X, change=None, least=1e-9, tokens=None):
+    """Return the count of other rows for each token that is changed."""
+    counts = []
+    for j in range(len(X)) if tokens is None else tokens:
+        other = X.copy()
+        other[j] = np.flip(other[j]) * 2 + 1 if change is None else change(other[j])
+        moved = abs(part(other) - part(X)).max(1) > least
+        counts.append(int(moved.sum() - moved[j]))
+    return counts
+
+
+def others_random(part, X):
+    rng, before = np.random.default_rng(0), part(X)
+    largest = 0
+    for j in range(len(X)):
+        other = np.array(X, dtype=float)
+        other[j] = rng.normal(size=X.shape[1])
+        moved = np.any(np.abs(part(other) - before) > 1e-10, axis=1)
+        largest = max(largest, np.delete(moved, j).sum())
+    return largest
+
+
+def others_in_place(part, X):
+    before, most = part(X.copy()), 0
+    for j in range(len(X)):
+        kept = X[j].copy()
+        X[j] = 3 * np.flip(kept) + 1
+        moved = abs(part(X) - before).max(1) > 1e-9
+        most = max(most, int(moved.sum() - moved[j]))
+        X[j] = kept
+    X[0] += 1
+    return most
+
+
 WRONG = {
     "cross_attention.layer": [
         (cross_axis, "one query", "all your weights are 1"),
@@ -1884,6 +2072,123 @@ WRONG = {
         (foot_sums, "two that cancel", "while its sum stays"),
         (lambda *a: foot_right(*a, least=1e-4), "faint", "more than rounding"),
         (foot_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "layer.norm": [
+        (lambda X, g, b, e: ln_axis(X, g, b, e, 0), "rows alone", "a token's or a column's"),
+        (lambda X, g, b, e: ln_axis(X, g, b, e, None), "rows alone", "depend on the other tokens"),
+        (ln_unbiased, "rows alone", "sum of squares by d, or"),
+        (
+            lambda X, g, b, e: ln_divides(X, g, b, e, lambda c: c.var(-1, keepdims=True) + e),
+            "rows alone",
+            "divided by the variance",
+        ),
+        (
+            lambda X, g, b, e: X / np.sqrt(X.var(-1, keepdims=True) + e),
+            "rows alone",
+            "rows still have a mean",
+        ),
+        (
+            lambda X, g, b, e: X / np.sqrt((X**2).mean(-1, keepdims=True) + e),
+            "rows alone",
+            "That is the other norm",
+        ),
+        (
+            lambda X, g, b, e: ln_divides(
+                X, g, b, e, lambda c: (c**2).sum(-1, keepdims=True) ** 0.5
+            ),
+            "rows alone",
+            "rows have length 1",
+        ),
+        (lambda X, g, b, e: X - X.mean(-1, keepdims=True), "rows alone", "about the variance"),
+        (lambda X, g, b, e: ln_plain(X, e), "gain and shift", "Where do they enter"),
+        (lambda X, g, b, e: (ln_plain(X, e) + b) * g, "gain and shift", "Which comes first"),
+        (lambda X, g, b, e: ln_plain(X * g + b, e), "gain and shift", "to X"),
+        (lambda X, g, b, e: ln_axis(X, g, b, 0.0, -1), "epsilon", "One row is NaN"),
+        (
+            lambda X, g, b, e: ln_divides(X, g, b, e, lambda c: c.std(-1, keepdims=True) + e),
+            "epsilon",
+            "To what is it added",
+        ),
+        (lambda X, g, b, e: ln(X, g, b, 1e-5), "rows alone", "Where does the argument enter"),
+        (
+            lambda X, g, b, e: ln_axis(X, g, b, e, 1),
+            "a batch in front",
+            "Which number has the last",
+        ),
+        (ln_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "layer.repair": [
+        (stack_given, "one layer", "Which array may be overwritten"),
+        (
+            lambda X, a, t, n, times: n(stack_given(X, a, t, n, times)),
+            "one layer",
+            "to what is a part's answer added",
+        ),
+        (stack_no_last, "one layer", "before the words are scored"),
+        (stack_post, "one layer", "That is post-norm"),
+        (stack_bare, "one layer", "The row itself is gone"),
+        (stack_after, "one layer", "input or its output"),
+        (stack_parallel, "one layer", "what `attend` has added"),
+        (lambda X, a, t, n, times: a(X, X), "one layer", "Your code stopped"),
+        (stack_norm_inside, "three layers", "in the loop or behind it"),
+        (
+            lambda X, a, t, n, times: stack_right(X, a, t, n, 1),
+            "three layers",
+            "How many layers did you run",
+        ),
+        (stack_nothing, "no layer", "what is left to be done"),
+    ],
+    "layer.backward": [
+        (back_only_root, "one row", "for constants"),
+        (back_no_stretch, "one row", "held the variance"),
+        (back_no_mean, "one row", "held the mean"),
+        (
+            lambda X, g, e: norm_back_jacobian(X, g, e) * back_root(X, e),
+            "one row",
+            "must be divided",
+        ),
+        (
+            lambda X, g, e: norm_back_jacobian(X, g, e) / back_root(X, e),
+            "one row",
+            "over its square",
+        ),
+        (back_sums, "one row", "keep the factor 1/d"),
+        (back_plus, "one row", "run away from it"),
+        (lambda X, g, e: ln_plain(X, e), "one row", "Where does `grad` enter"),
+        (lambda X, g, e: g, "one row", "sum of your gradient"),
+        (back_all_rows, "several rows", "Over what do they run"),
+        (lambda X, g, e: norm_back_jacobian(X, g, 0.0), "epsilon", "Which root divides"),
+        (
+            lambda X, g, e: norm_back_jacobian(X, g, e) if X.ndim == 2 else back_all_rows(X, g, e),
+            "a batch in front",
+            "run over the last",
+        ),
+    ],
+    "layer.expose": [
+        (lambda part, X: max(others(part, X)) + 1, "an honest LayerNorm", "row itself"),
+        (lambda part, X: part @ X, "an honest LayerNorm", "Your test stopped"),
+        (lambda part, X: len(X) - 1, "an honest LayerNorm", "whose row may move"),
+        (lambda part, X: 0, "the mean over tokens", "count the rows"),
+        (lambda part, X: int(max(others(part, X)) > 0), "the mean over tokens", "How many"),
+        (lambda part, X: sum(others(part, X)), "the mean over tokens", "does *one* token"),
+        (
+            lambda part, X: max(others(part, X)) * X.shape[1],
+            "the mean over tokens",
+            "How many rows are that",
+        ),
+        (
+            lambda part, X: others(part, X, tokens=[-1])[0],
+            "the mean of the first row",
+            "changed the last token",
+        ),
+        (lambda part, X: np.mean(others(part, X)), "the mean of the first row", "You averaged"),
+        (
+            lambda part, X: max(others(part, X, change=lambda x: x + 2)),
+            "the neighbour's root",
+            "which of a row's two numbers",
+        ),
+        (lambda part, X: max(others(part, X, least=1e-3)), "a faint leak", "more than rounding"),
+        (others_in_place, "inputs untouched", "writes into its argument"),
     ],
     "tokens.cut": [
         (cut_shortest, "a word that is in the list", "Which end do you try first?"),
@@ -2941,6 +3246,10 @@ RIGHT = {
     "order.step": [hand, lambda d, s: np.linalg.inv(hand(d, -s))],
     "order.repair": [rope],
     "order.sees_order": [feels_right, feels_neighbours],
+    "layer.norm": [ln, lambda X, g, b, e: ln(X, g, b, e).astype(np.float32)],
+    "layer.repair": [stack_right, lambda *given: stack_right(*given).tolist()],
+    "layer.backward": [norm_back_jacobian, back_numeric],
+    "layer.expose": [lambda part, X: max(others(part, X)), others_random],
     "tokens.cut": [cut_right, lambda w, v: np.array(cut_right(w, v), dtype=float)],
     "tokens.one_hot": [
         hot_right,

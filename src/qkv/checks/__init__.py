@@ -7,6 +7,7 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 from qkv.checks import (
     cross_attention,
     dot_product,
+    layer,
     learning,
     look_up,
     masks,
@@ -52,6 +53,7 @@ __all__ = [
     "get",
     "hint",
     "ids",
+    "layer",
     "learning",
     "look_up",
     "masks",

@@ -2,6 +2,7 @@
 
 from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
@@ -18,6 +19,7 @@ __all__ = [
     "Outcome",
     "against_offset",
     "against_width",
+    "by_depth",
     "by_place",
     "code_map",
     "cross_lines",
@@ -32,10 +34,12 @@ __all__ = [
     "named_rows",
     "outcomes",
     "projection_flow",
+    "row_path",
     "seeds",
     "signed_maps",
     "steps_needed",
     "token_rows",
+    "two_orders",
     "vectors_in_plane",
     "weight_curves",
 ]
