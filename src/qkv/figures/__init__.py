@@ -8,6 +8,7 @@ from qkv.figures.projections import Block, projection_flow
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
+from qkv.figures.transformer import row_windows, whole_transformer
 from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
@@ -24,10 +25,12 @@ __all__ = [
     "named_rows",
     "outcomes",
     "projection_flow",
+    "row_windows",
     "seeds",
     "signed_maps",
     "steps_needed",
     "token_rows",
     "vectors_in_plane",
     "weight_curves",
+    "whole_transformer",
 ]
