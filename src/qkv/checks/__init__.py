@@ -13,6 +13,7 @@ from qkv.checks import (
     scale,
     softmax,
     tokens,
+    transformer,
     why_three,
 )
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
@@ -58,5 +59,6 @@ __all__ = [
     "softmax",
     "solution",
     "tokens",
+    "transformer",
     "why_three",
 ]

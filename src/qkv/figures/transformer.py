@@ -80,7 +80,11 @@ def whole_transformer(steps: TransformerSteps) -> Figure:
 
 def _encoder(steps: TransformerSteps) -> list[_Box]:
     X, weights = steps.X_source, steps.encoder_weights[0]
-    attention = ("self-attention", rf"$X_q = X_{{kv}} = X$  {_size(X)}", f"weights {_size(weights)}")
+    attention = (
+        "self-attention",
+        rf"$X_q = X_{{kv}} = X$  {_size(X)}",
+        f"weights {_size(weights)}",
+    )
     return [
         _Box(LEFT, 0.6, (f"{len(X)} source ids",), "x"),
         _Box(LEFT, 1.85, _embedding(X), "x", 1.1),
