@@ -1,4 +1,4 @@
-"""The exercises of chapter 15: what joins encoder and decoder, teacher forcing, writing, counting."""
+"""The exercises of chapter 15: encoder and decoder joined, teacher forcing, writing, counting."""
 
 # ruff: noqa: RUF001 (a minus sign is a minus sign)
 

@@ -1,4 +1,4 @@
-"""What the paper prints about its models: sizes, millions of parameters, and BLEU. All of it quoted.
+"""What the paper prints about its models: sizes, millions of parameters, BLEU. All is quoted.
 
 From Vaswani et al., "Attention is all you need", table 3 (and table 2 for the test sets), arXiv
 version 7 of 2 August 2023. A size that a row leaves blank is, as the caption says, the base

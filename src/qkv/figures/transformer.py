@@ -1,9 +1,10 @@
-"""Pictures of chapter 15: the whole Transformer with its arrays, and what a printed count implies."""
+"""Pictures of chapter 15: the whole Transformer with its arrays; what a printed count implies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -59,7 +60,7 @@ def whole_transformer(steps: TransformerSteps) -> Figure:
     _frame(ax, RIGHT, 12.15, "decoder layer", len(steps.self_weights))
     encoder, decoder = _encoder(steps), _decoder(steps)
     for column in (encoder, decoder):
-        for low, high in zip(column, column[1:], strict=False):
+        for low, high in pairwise(column):
             _arrow(ax, (low.x, low.y + low.height / 2), (high.x, high.y - high.height / 2))
     for column, ends in ((encoder, (3, 5)), (decoder, (3, 5, 7))):
         for n in ends:
