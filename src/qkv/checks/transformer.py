@@ -245,9 +245,7 @@ def row_b() -> Number:
                 "You counted one attention a layer. How many has a decoder layer?",
             ),
             Wrong(float(fewer // 8), "That is one head. How many are there?"),
-            Wrong(
-                float(3 * fewer), "You took 48 columns away. How many are left, and how many go?"
-            ),
+            Wrong(float(3 * fewer), "You took 48 columns away. How many should go?"),
             Wrong(
                 float(fewer // 18),
                 "That is one sub-layer. How many attention sub-layers has the model?",
@@ -314,7 +312,7 @@ def _without_end(t, n, start, end, pad):  # type: ignore[no-untyped-def]
     return read, np.where(said == end, pad, said), real
 
 
-def _counted(t, n, start, end, pad, more):  # type: ignore[no-untyped-def]
+def _counted(t, n, start, end, pad, *, more):  # type: ignore[no-untyped-def]
     read, said, _ = _shifted(t, n, start, end, pad)
     return read, said, (np.arange(read.shape[1]) < np.asarray(n)[:, None] + more).astype(float)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -126,7 +127,7 @@ def _embedding(X: np.ndarray) -> tuple[str, str]:
 
 
 def _frame(ax: Axes, x: float, top: float, name: str, n_layers: int) -> None:
-    style = {"fill": False, "ec": FAINT, "lw": 0.9, "ls": (0, (4, 3))}
+    style: Any = {"fill": False, "ec": FAINT, "lw": 0.9, "ls": (0, (4, 3))}
     ax.add_patch(Rectangle((x - 2.3, 2.85), 4.6, top - 2.85, **style))
     _say(ax, x - 2.15, top - 0.3, f"{name}, {n_layers} of them", 8.5, "left")
 
@@ -141,7 +142,7 @@ def _around(ax: Axes, part: _Box, norm: _Box) -> None:
 
 def _box(ax: Axes, box: _Box) -> None:
     colour = COLOURS[box.role] if box.role else INK
-    shape = {
+    shape: Any = {
         "xy": (box.x - WIDTH / 2, box.y - box.height / 2), "width": WIDTH, "height": box.height,
         "boxstyle": "round,pad=0,rounding_size=0.15",
     }  # fmt: skip
