@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allParts, count, layout, PRINTED, sum } from "../math/parameter-map.mjs";
-import { aboutPart, aboutTotal, share, whole } from "../ui/parameter-map.mjs";
+import { aboutPart, aboutTotal, headings, share, whole } from "../ui/parameter-map.mjs";
 import { close, golden } from "./golden.mjs";
 
 const BASE = { sizes: [512, 2048, 8, 64, 64], layers: [6, 6], rows: 37000, tables: 1, biases: false };
@@ -22,7 +22,7 @@ test("every part, the sums and the rows that fit are core's, to the last integer
 });
 
 test("each printed row of Table 3 is found, and no other", () => {
-  const printed = golden("parameter_map").flatMap(({ printed }) => (printed === null ? [] : [printed]));
+  const printed = golden("parameter_map").flatMap((/** @type {any} */ { printed }) => (printed === null ? [] : [printed]));
   assert.deepEqual(printed.slice(0, 11).toSorted(), PRINTED.map((line) => line[6]).toSorted());
   assert.equal(count({ ...BASE, layers: [6, 5] }).printed, null);
 });
@@ -55,4 +55,11 @@ test("the sentences", () => {
   assert.equal(aboutPart(key, made.total), "decoder, cross-attention: W_K. 8 heads, 512 × 64 in each of 6 layers; 1,572,864 numbers, 2.5 %.");
   assert.deepEqual([999, 1000, 63045632].map(whole), ["999", "1,000", "63,045,632"]);
   assert.deepEqual([share(3, 10), share(1, 40), share(1, 1000), share(0, 0)], ["30 %", "2.5 %", "0.10 %", "0.00 %"]);
+});
+
+test("names stand over the columns and in the groups that have room", () => {
+  const parts = allParts(BASE);
+  const texts = (/** @type {number} */ width) => headings(parts, layout(parts, width, 300)).map(({ text }) => text);
+  assert.deepEqual(texts(700), ["encoder", "feed-forward", "self-attention", "decoder", "feed-forward", "cross-attention", "self-attention", "table"]);
+  assert.deepEqual(texts(60), []);
 });

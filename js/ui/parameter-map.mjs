@@ -41,16 +41,39 @@ function kind(part) {
 }
 
 /**
+ * Names over the columns (y below 0) and in the groups, where there is room for them.
+ * @param {readonly Part[]} parts
+ * @param {readonly import("../math/parameter-map.mjs").Box[]} boxes
+ */
+export function headings(parts, boxes) {
+  /** @type {{ text: string, x: number, y: number, width: number }[]} */
+  const found = [];
+  parts.forEach((part, i) => {
+    const column = parts.flatMap((other, n) => (other.side === part.side ? [boxes[n]] : []));
+    const left = Math.min(...column.map((box) => box.x));
+    const width = Math.max(...column.map((box) => box.x + box.width)) - left;
+    const first = parts[i - 1];
+    if (first?.side !== part.side && 7.5 * part.side.length < width) found.push({ text: part.side, x: left, y: -20, width });
+    const fits = boxes[i].height > 40 && 6.6 * part.group.length + 8 < width;
+    if (first?.group !== part.group && part.side !== "table" && fits) found.push({ text: part.group, x: left, y: boxes[i].y, width });
+  });
+  return found;
+}
+
+/**
  * @param {{ onselect: (id: string) => void }} options
  */
 export function mapView({ onselect }) {
   const HEIGHT = 320;
-  const picture = svg("svg", { class: "qkv-map-picture", role: "listbox", "aria-label": "Parts of the model; arrow keys move from field to field", height: HEIGHT });
+  const TOP = 20; // for the names of the columns
+  const list = svg("g", { role: "listbox", "aria-label": "Parts of the model; arrow keys move from field to field" });
   /** @type {{ id: string, g: SVGGElement, rect: SVGRectElement, text: SVGTextElement }[]} */
   let fields = [];
   /** @type {Count | null} */
   let made = null;
   let at = "";
+  const titles = svg("g", { "aria-hidden": true, class: "qkv-map-names" });
+  const picture = svg("svg", { class: "qkv-map-picture", role: "presentation", height: HEIGHT }, list, titles);
 
   const shown = () => fields.filter((_, i) => made && made.parts[i].count > 0);
   picture.addEventListener("keydown", (event) => {
@@ -64,7 +87,7 @@ export function mapView({ onselect }) {
     next.g.focus();
   });
   picture.addEventListener("click", (event) => {
-    const g = event.target instanceof Element ? event.target.closest("g") : null;
+    const g = event.target instanceof Element ? event.target.closest("[role=option]") : null;
     const field = fields.find((one) => one.g === g);
     if (!field) return;
     onselect(field.id);
@@ -75,15 +98,20 @@ export function mapView({ onselect }) {
     if (!made) return;
     const width = picture.clientWidth || 700;
     set(picture, { viewBox: `0 0 ${width} ${HEIGHT}` });
-    const boxes = layout(made.parts, width, HEIGHT);
+    const boxes = layout(made.parts, width, HEIGHT - TOP);
+    const words = headings(made.parts, boxes).map(({ text, x, y, width: room }) =>
+      svg("text", { x: x + (y < 0 ? room / 2 : 5), y: TOP + y + (y < 0 ? 14 : 15), "text-anchor": y < 0 ? "middle" : "start" }, text),
+    );
+    titles.replaceChildren(...words);
     made.parts.forEach((part, i) => {
       const { x, y, width: wide, height: tall } = boxes[i];
       const { g, rect, text } = fields[i];
       set(g, { display: part.count === 0 ? "none" : null });
-      set(rect, { x, y, width: wide, height: tall });
-      const label = [part.name, part.name.split(",")[0]].find((name) => 8.5 * name.length + 6 < wide) ?? "";
+      set(rect, { x, y: TOP + y, width: wide, height: tall });
+      const label = [part.name, part.name.split(",")[0], part.name.replace("W_", "")].find((name) => 8.5 * name.length + 6 < wide) ?? "";
       write(text, tall > 18 ? label : "");
-      set(text, { x: x + wide / 2, y: y + tall / 2 + 5 });
+      const low = part.side === "table" ? 5 : tall > 44 ? 10 : 6;
+      set(text, { x: x + wide / 2, y: TOP + y + tall / 2 + low });
     });
   }
   const watch = typeof ResizeObserver === "function" ? new ResizeObserver(place) : null;
@@ -114,7 +142,7 @@ export function mapView({ onselect }) {
           const text = svg("text", { "text-anchor": "middle", "aria-hidden": true });
           return { id: one.id, rect, text, g: svg("g", { role: "option", class: `qkv-map-${kind(one)}` }, rect, text) };
         });
-        picture.replaceChildren(...fields.map((field) => field.g));
+        list.replaceChildren(...fields.map((field) => field.g));
       }
       const there = now.parts.find((one) => one.id === id && one.count > 0) ?? now.parts.find((one) => one.count > 0) ?? now.parts[0];
       at = there.id;

@@ -49,7 +49,7 @@ function render({ model, el }) {
   const layers = SIDES.map((label, i) =>
     numberRow({ label, min: 0, max: 128, step: 1, oninput: (value) => put("layers", i, value) }),
   );
-  const rows = numberRow({ label: "rows of the table", min: 1, max: 1e6, step: 1000, oninput: (value) => past.change({ rows: Math.round(value) }, "rows") });
+  const rows = numberRow({ label: "table rows", min: 1, max: 1e6, step: 1000, oninput: (value) => past.change({ rows: Math.round(value) }, "rows") });
   const tables = selectRow({
     label: "Tables",
     options: [
