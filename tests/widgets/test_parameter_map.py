@@ -7,7 +7,7 @@ import traitlets
 import qkv
 from qkv.data import paper_table
 from qkv.widgets import ParameterMap
-from qkv.widgets.parameter_map import GROUPS, layout
+from qkv.widgets.parameter_map import GROUPS, TIMES, layout
 
 SIZES = qkv.LayerSizes(d_model=10, d_ff=24, n_heads=3, d_k=4, d_v=5)
 
@@ -46,7 +46,7 @@ def test_the_parts_are_the_arrays_of_a_real_model():
             arrays = [getattr(site, part.name) for site in sites[f"{part.side} {part.group}"]]
             assert part.count == sum(array.size for array in arrays)
             assert part.layers == len(arrays)
-            rows_and_columns = f"{arrays[0].shape[-2]} × {arrays[0].shape[-1]}"
+            rows_and_columns = f"{arrays[0].shape[-2]} {TIMES} {arrays[0].shape[-1]}"
             assert part.shape.endswith(rows_and_columns)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from qkv.widgets import ParameterMap
-from qkv.widgets.parameter_map import GROUPS, layout
+from qkv.widgets.parameter_map import GROUPS, TIMES, layout
 from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
@@ -53,7 +53,7 @@ def test_start_to_end_by_keyboard(page):
     for key in ["ArrowRight"] * 3 + ["ArrowDown"] * 6 + ["ArrowLeft"]:
         page.keyboard.press(key)
     focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
-    assert focused.startswith("decoder, feed-forward: W_2. 2048 × 512 in each of 6 layers")
+    assert focused.startswith(f"decoder, feed-forward: W_2. 2048 {TIMES} 512 in each of 6 layers")
     assert page.inner_text(".qkv-map-part") == focused
     page.get_by_label("table rows").focus()
     for _ in range(5):
