@@ -120,7 +120,7 @@ async def parameter_map(page: Page, figure: Locator) -> None:
     """Walk to another field, raise the rows, take away a head, then another number of tables."""
     names = ["sizes", "layers", "rows", "tables", "biases", "at"]
     field, tables = figure.locator("[role=option][tabindex='0']"), figure.locator("select")
-    rows, heads = (figure.get_by_label(name) for name in ("table rows", "heads"))
+    rows, heads = (figure.locator("input[type=number]").nth(n) for n in (7, 2))
     presses = [(field, "ArrowLeft"), (rows, "ArrowUp"), (heads, "ArrowDown"), (tables, "ArrowDown")]
     async for key, now in _after_each(page, figure, names, presses):
         made = ParameterMap(**now).numbers()
