@@ -107,7 +107,8 @@ def layout(parts: Sequence[Part], width: float, height: float) -> list[tuple[flo
     A table is a group of its own, so that several lie one above the other.
     """
     total = sum(part.count for part in parts)
-    boxes, left = [], 0.0
+    boxes: list[tuple[float, ...]] = []
+    left = 0.0
     for side in SIDES:
         inside = [part for part in parts if part.side == side]
         of_side = sum(part.count for part in inside)
