@@ -152,7 +152,7 @@ def layer_count() -> Row:
             f" the"
             " feed-forward part, a gain and a shift in each LayerNorm. How many parameters has an"
             f" encoder layer, a decoder layer, and the whole model with {n_layers} + {n_layers}"
-            f" layers and one table of {n_rows} rows?"
+            f" layers and one table of {n_rows} rows? Write the numbers without commas."
         ),
         labels=("encoder layer", "decoder layer", "whole model"),
         answer=answer(encoder, decoder),
@@ -223,7 +223,7 @@ def row_b() -> Number:
             " layers, d_model 512, 8 heads, d_v 64). By how many parameters is it smaller than"
             " *base*? Derive it, and check your formula on the two printed rows."
         ),
-        label="Fewer parameters",
+        label="Fewer parameters (no commas)",
         answer=float(fewer),
         right=(
             f"Right: {fewer:,}, whatever the vocabulary. With about 41,000 rows such a row would"
