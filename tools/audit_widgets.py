@@ -18,6 +18,7 @@ from qkv.widgets import (
     LayerStepper,
     LearnOneHead,
     MaskLab,
+    ParameterMap,
     PositionLab,
     QKVTracer,
     ScaleLab,
@@ -116,6 +117,22 @@ async def qkv_tracer(page: Page, figure: Locator) -> None:
                 raise WrongError(f"after a key in {name}, {matrix} is not what core computes")
             if _differ(await cells.all_inner_texts(), want, 2):
                 raise WrongError(f"after a key in {name}, {matrix} is printed wrong")
+
+
+async def parameter_map(page: Page, figure: Locator) -> None:
+    """Walk to another field, raise the rows, take away a head, then another number of tables."""
+    names = ["sizes", "layers", "rows", "tables", "biases", "at"]
+    field, tables = figure.locator("[role=option][tabindex='0']"), figure.locator("select")
+    rows, heads = (figure.locator("input[type=number]").nth(n) for n in (7, 2))
+    presses = [(field, "ArrowLeft"), (rows, "ArrowUp"), (heads, "ArrowDown"), (tables, "ArrowDown")]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = ParameterMap(**now).numbers()
+        shown = await figure.locator(".qkv-map-shares td:nth-child(2)").all_inner_texts()
+        if [int(text.replace(",", "")) for text in shown] != made["groups"]:
+            raise WrongError(f"after {key} it shows {shown}, core counts {made['groups']}")
+        total = await figure.locator(".qkv-map-total").inner_text()
+        if not total.startswith(f"{made['total']:,} numbers"):
+            raise WrongError(f"after {key} it says {total}, core counts {made['total']:,}")
 
 
 async def softmax_bench(page: Page, figure: Locator) -> None:
@@ -299,6 +316,7 @@ WIDGETS: dict[str, Test] = {
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
     "position-lab": position_lab,
+    "parameter-map": parameter_map,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,
     "soft-lookup": soft_lookup,

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from qkv import core
-from qkv.data import round_table, running_example
+from qkv.data import paper_table, round_table, running_example
 from qkv.widgets.cross_attention import CrossAttention
 from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
+from qkv.widgets.parameter_map import ParameterMap, layout
 from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
@@ -302,6 +303,34 @@ def tokens_to_rows() -> list[dict[str, Any]]:
 
     kinds = [("wordpiece", False), ("wordpiece", True), ("whitespace", False)]
     return [{"small": small_list()}, *(case(text, *kind) for text in texts for kind in kinds)]
+
+
+@golden
+def parameter_map() -> list[dict[str, Any]]:
+    """Models of the paper and others: every part, the sums, the rows that fit, the fields."""
+    models: list[dict[str, Any]] = []
+    for row in paper_table():
+        s = row.sizes
+        sizes = [s.d_model, s.d_ff, s.n_heads, s.d_k, s.d_v]
+        models.append({"sizes": sizes, "layers": [row.n_layers] * 2, "rows": 41_100})
+    models += [
+        {"tables": 3},
+        {"tables": 2, "biases": True},
+        {"sizes": [768, 3072, 12, 64, 64], "layers": [12, 0], "rows": 30_522, "biases": True},
+        {"sizes": [8, 16, 3, 4, 2], "layers": [2, 3], "rows": 13},
+        {"sizes": [1, 1, 1, 1, 1], "layers": [0, 0], "rows": 1},
+        {"sizes": [16384, 65536, 128, 1024, 1024], "layers": [128, 128], "rows": 1_000_000},
+        {"sizes": [7, 11, 3, 5, 2], "layers": [0, 4], "rows": 13, "tables": 2},
+    ]
+    cases = []
+    for given in models:
+        widget = ParameterMap(**given)
+        parts = widget.parts()
+        model = {name: value for name, value in widget.state().items() if name != "at"}
+        names = [[part.id, part.shape, part.each, part.layers] for part in parts]
+        fields = layout(parts, 390.0, 320.0)
+        cases.append({"model": model, "names": names, "fields": fields, **widget.numbers()})
+    return cases
 
 
 def plain(value: Any) -> Any:

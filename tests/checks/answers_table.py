@@ -1971,6 +1971,238 @@ def others_in_place(part, X):
     return most
 
 
+# --- transformer ---------------------------------------------------------------------------------
+
+
+def shift_right_loop(targets, lengths, start, end, pad):
+    read, said, real = [], [], []
+    for row, m in zip(targets, lengths, strict=True):
+        own = list(row[:m])
+        read.append([start, *own] + [pad] * (len(row) - m))
+        said.append([*own, end] + [pad] * (len(row) - m))
+        real.append([1.0] * (m + 1) + [0.0] * (len(row) - m))
+    return read, said, real
+
+
+def shift_right_where(targets, lengths, start, end, pad):
+    batch, n = targets.shape
+    full = np.column_stack([targets, np.full(batch, pad)])
+    place, lengths = np.arange(n + 1), np.asarray(lengths)[:, None]
+    read = np.column_stack([np.full(batch, start), targets])
+    return read, np.where(place == lengths, end, full), 1.0 * (place <= lengths)
+
+
+def shift_swapped(*args):
+    read, said, real = shift_right_where(*args)
+    return said, read, real
+
+
+def shift_none(*args):
+    _, said, real = shift_right_where(*args)
+    return said, said, real
+
+
+def shift_repeat(*args):
+    read, _, real = shift_right_where(*args)
+    return read, read, real
+
+
+def shift_no_end(targets, lengths, start, end, pad):
+    read, _, real = shift_right_where(targets, lengths, start, end, pad)
+    return read, np.column_stack([targets, np.full(len(targets), pad)]), real
+
+
+def shift_short(targets, lengths, start, end, pad):
+    read, said, _ = shift_right_where(targets, lengths, start, end, pad)
+    return read, said, 1.0 * (np.arange(read.shape[1]) < np.asarray(lengths)[:, None])
+
+
+def shift_edge(targets, lengths, start, end, pad):
+    read, _, real = shift_right_where(targets, lengths, start, end, pad)
+    return read, np.column_stack([targets, np.full(len(targets), end)]), real
+
+
+def shift_by_slices(targets, lengths, start, end, pad):
+    batch, n = targets.shape
+    full = np.full((batch, n + 2), pad)
+    full[:, 0], full[:, 1:-1] = start, targets
+    full[np.arange(batch), np.asarray(lengths) + 1] = end
+    real = 1.0 * (np.arange(n + 1) <= np.asarray(lengths)[:, None])
+    return full[:, :-1], full[:, 1:], real
+
+
+def shift_all_count(*args):
+    read, said, real = shift_right_where(*args)
+    return read, said, np.ones_like(real)
+
+
+def shift_in_place(targets, lengths, start, end, pad):
+    result = shift_right_where(targets, lengths, start, end, pad)
+    targets[:, 0] = start
+    return result
+
+
+def shift_last_real(targets, lengths, start, end, pad):
+    read, said, real = shift_right_where(targets, lengths, start, end, pad)
+    for row, m in zip(targets, lengths, strict=True):
+        assert row[m - 1] != pad
+    return read, said, real
+
+
+def write_right(scores_of, start, end, longest):
+    written = [start]
+    for _ in range(longest):
+        word = int(np.argmax(scores_of(written)[-1]))
+        if word == end:
+            break
+        written.append(word)
+    return written[1:]
+
+
+def write_after(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end and len(written) <= longest:
+        written.append(int(scores_of(written)[len(written) - 1].argmax()))
+    return [i for i in written[1:] if i != end]
+
+
+def write_row_0(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end and len(written) <= longest:
+        written.append(int(scores_of(written)[0].argmax()))
+    return written[1:]
+
+
+def write_last_word(scores_of, start, end, longest):
+    word, written = start, []
+    while len(written) < longest:
+        word = int(scores_of([word])[-1].argmax())
+        if word == end:
+            break
+        written.append(word)
+    return written
+
+
+def write_no_limit(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end:
+        written.append(int(scores_of(written)[-1].argmax()))
+    return written[1:-1]
+
+
+def write_signs(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end and len(written) <= longest:
+        written.append(int(scores_of(written)[-1].argmax()))
+    return written
+
+
+def write_with_end(*args):
+    return write_signs(*args)[1:]
+
+
+def write_with_start(scores_of, start, end, longest):
+    return [start, *write_right(scores_of, start, end, longest)]
+
+
+def write_on(scores_of, start, end, longest):
+    written = [start]
+    for _ in range(longest):
+        written.append(int(scores_of(written)[-1].argmax()))
+    return written[1:]
+
+
+def write_least(scores_of, start, end, longest):
+    return write_right(lambda ids: -scores_of(ids), start, end, longest)
+
+
+def write_short(scores_of, start, end, longest):
+    return write_right(scores_of, start, end, longest - 1)
+
+
+def write_long(scores_of, start, end, longest):
+    return write_right(scores_of, start, end, longest + 1)
+
+
+def write_cuts_the_last(scores_of, start, end, longest):
+    return write_signs(scores_of, start, end, longest)[1:-1]
+
+
+def count_with(own=None, cross=None, hidden=None, norms=(2, 3), norm=2, tables=1, depth=None):
+    """Return a count in which one part is a learner's own."""
+
+    def count(d_model, d_ff, n_heads, d_k, d_v, n_layers, n_rows):
+        size = (d_model, n_heads, d_k, d_v)
+        attention = n_heads * d_model * (2 * d_k + 2 * d_v) if own is None else own(*size)
+        across = attention if cross is None else cross
+        forward = 2 * d_model * d_ff + d_ff + d_model if hidden is None else hidden(d_model, d_ff)
+        first = attention + forward + norms[0] * norm * d_model
+        second = attention + across + forward + norms[1] * norm * d_model
+        table = (n_layers if tables == "layers" else tables) * n_rows * d_model
+        return (n_layers if depth is None else depth) * (first + second) + table
+
+    return count
+
+
+def prefix_right(score, ids):
+    at_once = score(ids)
+    alone = np.stack([score(ids[:n])[-1] for n in range(1, len(ids) + 1)])
+    return int((np.abs(at_once - alone).max(axis=1) > 1e-9).sum())
+
+
+def prefix_close(score, ids):
+    at_once = score(ids)
+    return sum(
+        not np.allclose(score(ids[: t + 1])[t], at_once[t], rtol=0, atol=1e-10)
+        for t in range(len(ids))
+    )
+
+
+def prefix_short(score, ids):
+    at_once = score(ids)
+    return sum(
+        np.abs(score(ids[: max(t, 1)])[-1] - at_once[t]).max() > 1e-9 for t in range(len(ids))
+    )
+
+
+def prefix_first_row(score, ids):
+    at_once = score(ids)
+    return sum(np.abs(score(ids[: t + 1])[0] - at_once[t]).max() > 1e-9 for t in range(len(ids)))
+
+
+def prefix_last(score, ids):
+    return int(np.abs(score(ids)[-1] - score(ids[:-1])[-1]).max() > 1e-9)
+
+
+def prefix_yes(score, ids):
+    return int(prefix_right(score, ids) > 0)
+
+
+def prefix_exchanges(score, ids):
+    moved = set()
+    for j in range(len(ids)):
+        other = ids.copy()
+        other[j] = (other[j] + 1) % 11
+        moved |= {t for t in range(j) if np.abs(score(other)[t] - score(ids)[t]).max() > 1e-9}
+    return len(moved)
+
+
+def prefix_loose(score, ids):
+    at_once = score(ids)
+    return sum(
+        not np.allclose(score(ids[: t + 1])[t], at_once[t], atol=1e-4) for t in range(len(ids))
+    )
+
+
+def prefix_all_or_nothing(score, ids):
+    return (len(ids) - 1) * prefix_yes(score, ids)
+
+
+def prefix_empty(score, ids):
+    at_once = score(ids)
+    return sum(np.abs(score(ids[:t])[-1] - at_once[t]).max() > 1e-9 for t in range(len(ids)))
+
+
 WRONG = {
     "cross_attention.layer": [
         (cross_axis, "one query", "all your weights are 1"),
@@ -3235,6 +3467,86 @@ WRONG = {
             "differences pass",
         ),
     ],
+    "transformer.shift_right": [
+        (shift_swapped, "one full sentence", "Which of the two begins"),
+        (shift_none, "one full sentence", "What is left to predict"),
+        (shift_repeat, "one full sentence", "which it reads"),
+        (shift_no_end, "one full sentence", "When will such a model stop"),
+        (shift_short, "one full sentence", "Which row must say the end sign"),
+        (lambda t, n, *signs: (t, t), "one full sentence", "3 are asked for"),
+        (shift_edge, "a padded batch", "behind the pads"),
+        (shift_by_slices, "a padded batch", "reads its own end sign"),
+        (shift_all_count, "a padded batch", "What would the model learn"),
+        (shift_last_real, "an empty sentence", "Which line needs one"),
+        (shift_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "transformer.greedy": [
+        (write_row_0, "a short sentence", "Which row has read the last word"),
+        (write_last_word, "a short sentence", "know what came before"),
+        (write_signs, "a short sentence", "with both signs around them"),
+        (write_with_start, "a short sentence", "Did the model write that"),
+        (write_with_end, "a short sentence", "Is that a word of the translation"),
+        (write_on, "a short sentence", "after the end sign"),
+        (write_least, "a short sentence", "the smallest score"),
+        (write_no_limit, "no end in sight", "What else must end your loop"),
+        (write_short, "no end in sight", "Does the start sign count"),
+        (write_long, "no end in sight", "one word too many"),
+        (write_cuts_the_last, "no end in sight", "Does the start sign count"),
+    ],
+    "transformer.count": [
+        (count_with(cross=0), "one layer on each side", "How does it hear of the source"),
+        (count_with(norms=(2, 2)), "one layer on each side", "Which did you leave out"),
+        (count_with(cross=0, norms=(2, 2)), "one layer on each side", "What has it besides"),
+        (
+            count_with(hidden=lambda d, f: 2 * d * f),
+            "one layer on each side",
+            "How many numbers are in its two",
+        ),
+        (
+            count_with(hidden=lambda d, f: 2 * d * f + f),
+            "one layer on each side",
+            "Which did you leave out",
+        ),
+        (
+            count_with(own=lambda d, h, k, v: h * d * (2 * k + 2 * v) + h * (2 * k + v) + d),
+            "one layer on each side",
+            "Does the paper's have them",
+        ),
+        (count_with(norm=1), "one layer on each side", "besides the gain"),
+        (count_with(norm=0), "one layer on each side", "You left the norms out"),
+        (count_with(tables=3), "one layer on each side", "How many arrays is it"),
+        (count_with(tables=0), "one layer on each side", "has no words"),
+        (
+            count_with(own=lambda d, h, k, v: h * d * (2 * k + v)),
+            "one layer on each side",
+            "comes after the heads",
+        ),
+        (
+            count_with(own=lambda d, h, k, v: 4 * d * d),
+            "sizes that have nothing to do with each other",
+            "When is",
+        ),
+        (
+            count_with(own=lambda d, h, k, v: 4 * h * d * k),
+            "sizes that have nothing to do with each other",
+            "used d_k for values",
+        ),
+        (count_with(depth=1), "several layers", "Do the layers share"),
+        (count_with(tables="layers"), "several layers", "the table once a layer"),
+    ],
+    "transformer.prefix_test": [
+        (lambda score, ids: len(ids), "an honest decoder", "the rows that agree"),
+        (prefix_short, "an honest decoder", "Where does the prefix of row t end"),
+        (prefix_first_row, "an honest decoder", "Where does the prefix of row t end"),
+        (prefix_last, "an honest decoder", "two different rows"),
+        (prefix_empty, "an honest decoder", "handed no words"),
+        (lambda score, ids: False, "an honest decoder", "numbers are asked for"),
+        (prefix_yes, "no mask", "In how many rows"),
+        (lambda score, ids: 0, "no mask", "Do you look at all rows"),
+        (prefix_all_or_nothing, "blocks of three", "blamed all"),
+        (prefix_loose, "a faint dependence", "How large is rounding"),
+        (prefix_exchanges, "places counted from the end", "cares how many"),
+    ],
 }
 
 RIGHT = {
@@ -3347,4 +3659,13 @@ RIGHT = {
     ],
     "projections.repair": [packed_right, lambda *a: [part.tolist() for part in packed_right(*a)]],
     "projections.expose": [fault_right, fault_lists],
+    "transformer.shift_right": [shift_right_loop, shift_right_where],
+    "transformer.greedy": [write_right, write_after],
+    "transformer.count": [
+        count_with(),
+        lambda d, f, h, k, v, n, r: float(
+            n * (6 * h * d * (k + v) + 4 * d * f + 2 * (f + d) + 10 * d) + r * d
+        ),
+    ],
+    "transformer.prefix_test": [prefix_right, prefix_close],
 }

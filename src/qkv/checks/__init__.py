@@ -16,6 +16,7 @@ from qkv.checks import (
     scale,
     softmax,
     tokens,
+    transformer,
     why_three,
 )
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
@@ -64,5 +65,6 @@ __all__ = [
     "softmax",
     "solution",
     "tokens",
+    "transformer",
     "why_three",
 ]

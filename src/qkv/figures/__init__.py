@@ -11,6 +11,7 @@ from qkv.figures.projections import Block, projection_flow
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
+from qkv.figures.transformer import row_windows, whole_transformer
 from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "outcomes",
     "projection_flow",
     "row_path",
+    "row_windows",
     "seeds",
     "signed_maps",
     "steps_needed",
@@ -42,4 +44,5 @@ __all__ = [
     "two_orders",
     "vectors_in_plane",
     "weight_curves",
+    "whole_transformer",
 ]
