@@ -4,6 +4,7 @@ from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
+from qkv.figures.multi_head import head_maps
 from qkv.figures.projections import Block, projection_flow
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
@@ -16,6 +17,7 @@ __all__ = [
     "Outcome",
     "against_width",
     "error_curves",
+    "head_maps",
     "heat_map",
     "lengths",
     "look_up_line",
