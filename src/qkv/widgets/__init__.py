@@ -9,6 +9,7 @@ from typing import Any
 _MODULES = {
     "BookWidget": "base",
     "DotProduct": "dot_product",
+    "HeadSplitter": "head_splitter",
     "LearnOneHead": "learn_one_head",
     "MaskLab": "mask_lab",
     "QKVTracer": "qkv_tracer",
@@ -21,6 +22,7 @@ _MODULES = {
 __all__ = [
     "BookWidget",
     "DotProduct",
+    "HeadSplitter",
     "LearnOneHead",
     "MaskLab",
     "QKVTracer",
