@@ -138,7 +138,7 @@ def mask_lab() -> list[dict[str, Any]]:
 
 @golden
 def head_splitter() -> list[dict[str, Any]]:
-    """A layer of 1, 2 and 4 heads by every way: the running example, and random numbers."""
+    """Layers of 1, 2 and 4 heads by every way: the running example, and random numbers."""
     rng = np.random.default_rng(10)
     cases = []
     for n, d in [(5, 8), (3, 12), (7, 4)]:

@@ -22,7 +22,9 @@ from qkv.core.packing import pack_in_proj
 def both() -> Choice:
     """Predict what one head can report of two neighbours."""
     value = np.array([0.5, 0.5])
-    one_mean = np.array_equal(value @ np.array([[1, 0], [0, 1]]), value @ np.array([[0, 1], [1, 0]]))
+    one_mean = np.array_equal(
+        value @ np.array([[1, 0], [0, 1]]), value @ np.array([[0, 1], [1, 0]])
+    )
     return Choice(
         title="Predict: two neighbours, one mean",
         prompt=(
@@ -370,7 +372,7 @@ def split() -> Code:
                     Slip(
                         "transposed by number",
                         lambda x, h: _unturned(x, h).T.swapaxes(0, 1),
-                        "`.T` turns every axis round. Which two should change places, and no other?",
+                        "`.T` turns every axis round. Which two should change places?",
                     ),
                 ),
             ),
@@ -460,7 +462,7 @@ def merge() -> Code:
                     Slip(
                         "alternating",
                         lambda x: np.moveaxis(x, -3, -1).reshape(*x.shape[:-3], x.shape[-2], -1),
-                        "Your columns alternate between heads. What must vary fastest inside a row?",
+                        "Your columns alternate between heads. What varies fastest inside a row?",
                     ),
                     Slip(
                         "the mean",
@@ -579,22 +581,24 @@ def writes() -> Code:
                     ),
                     Slip(
                         "row i only",
-                        lambda i, heads, W_O: merge_heads(heads) @ np.where(
-                            np.arange(len(W_O))[:, None] == i, 0, W_O
+                        lambda i, heads, W_O: (
+                            merge_heads(heads) @ np.where(np.arange(len(W_O))[:, None] == i, 0, W_O)
                         ),
                         "You silenced one row of W_O. How many rows has a head?",
                     ),
                     Slip(
                         "every h-th row",
-                        lambda i, heads, W_O: merge_heads(heads) @ np.where(
-                            (np.arange(len(W_O)) % len(heads) == i)[:, None], 0, W_O
+                        lambda i, heads, W_O: (
+                            merge_heads(heads)
+                            @ np.where((np.arange(len(W_O)) % len(heads) == i)[:, None], 0, W_O)
                         ),
-                        "You silenced every n_heads-th row of W_O. Do a head's rows stand together?",
+                        "You silenced every n_heads-th row of W_O. Do a head's rows lie together?",
                     ),
                     Slip(
                         "the rest made larger",
-                        lambda i, heads, W_O: _without(i, heads, W_O)
-                        * (len(heads) / (len(heads) - 1)),
+                        lambda i, heads, W_O: (
+                            _without(i, heads, W_O) * (len(heads) / (len(heads) - 1))
+                        ),
                         "You scaled the others up, as for a mean. Is the output a mean of the"
                         " writes, or their sum?",
                     ),
@@ -605,10 +609,12 @@ def writes() -> Code:
                     ),
                     Slip(
                         "merged without turning",
-                        lambda i, heads, W_O: np.where(
-                            np.arange(len(heads))[:, None, None] == i, 0, heads
-                        ).reshape(heads.shape[1], -1)
-                        @ W_O,
+                        lambda i, heads, W_O: (
+                            np.where(np.arange(len(heads))[:, None, None] == i, 0, heads).reshape(
+                                heads.shape[1], -1
+                            )
+                            @ W_O
+                        ),
                         "You reshaped the heads without turning them back, so tokens are mixed."
                         " Which axes change places first?",
                     ),
@@ -710,7 +716,7 @@ def mix_test() -> Code:
             Rung(
                 "a straight reshape",
                 _test_case(_straight),
-                "This split reshapes at once and mixes tokens. Does your input show the difference?",
+                "This split reshapes at once and mixes tokens. Does your input show it?",
                 (
                     Slip(
                         "shape only",

@@ -1,4 +1,4 @@
-"""One head or several: how many places can one row report?
+"""Ask one head, and several, how many places one row can report.
 
 Chapter 10. Twelve tokens stand in a ring, each with one of 16 random values. Every token must say
 the values of 1, 2 or 4 neighbours, all at once. Widths are shared out among the heads, so that one,

@@ -57,8 +57,8 @@ class HeadSplitter(BookWidget):
     Examples
     --------
     >>> from qkv.widgets import HeadSplitter
-    >>> HeadSplitter(token=2).numbers()["weights"].round(2)[0].tolist()
-    [0.02, 0.02, 0.02, 0.93, 0.02]
+    >>> HeadSplitter().numbers()["weights"].round(2).tolist()
+    [[0.02, 0.02, 0.02, 0.93, 0.02], [0.93, 0.02, 0.02, 0.02, 0.02]]
     """
 
     name = "head-splitter"
@@ -69,7 +69,7 @@ class HeadSplitter(BookWidget):
     w = Matrix()
     n_heads = traitlets.Int(2).tag(sync=True)
     way = traitlets.Enum(list(WAYS), "right").tag(sync=True)
-    token = traitlets.Int(2).tag(sync=True)
+    token = traitlets.Int(1).tag(sync=True)
 
     def __init__(self, **traits: Any):
         ex = running_example()
@@ -141,9 +141,13 @@ class HeadSplitter(BookWidget):
         made = self.numbers()
         heads = [f"head {i + 1}" for i in range(self.n_heads)]
         columns = list(running_example().columns)
-        columns = columns if len(columns) == len(made["output"]) else [*map(str, range(len(made["q"])))]
+        columns = (
+            columns if len(columns) == len(made["output"]) else [*map(str, range(len(made["q"])))]
+        )
         looks = html_table(
-            self.tokens, zip(heads, made["weights"], strict=True), f"Weights of “{self.tokens[self.token]}”"
+            self.tokens,
+            zip(heads, made["weights"], strict=True),
+            f"Weights of “{self.tokens[self.token]}”",
         )
         rows = [*zip(heads, made["writes"], strict=True), ("output", made["output"])]
         writes = html_table(columns, rows, "What each head writes")
