@@ -14,6 +14,7 @@ from playwright.async_api import Locator, Page
 
 from qkv.widgets import (
     DotProduct,
+    HeadSplitter,
     LearnOneHead,
     MaskLab,
     QKVTracer,
@@ -134,6 +135,32 @@ async def softmax_bench(page: Page, figure: Locator) -> str:
             return f"after {key} the weights are not what core computes"
         if _differ([await figure.locator(".qkv-bench-leak").inner_text()], made["leak"], 2):
             return f"after {key} the leak is not {made['leak']:.3f}"
+    return ""
+
+
+async def head_splitter(page: Page, figure: Locator) -> str:
+    """Take more heads, the next token, then each wrong way."""
+    if problem := await _live(figure):
+        return problem
+    names = ["tokens", "x", "w", "n_heads", "way", "token"]
+    start = await _traits(figure, names)
+    token, way = (figure.locator("select").nth(n) for n in (0, 1))
+    steps = [(figure.locator("input[type=range]"), "ArrowRight"), (token, "ArrowDown")]
+    for control, key in [*steps, *[(way, "ArrowDown")] * 4]:
+        await control.focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        made = HeadSplitter(**now).numbers()
+        shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
+        if _differ(shown, made["weights"], 2):
+            return f"after {key} the weights are not what core computes"
+        written = await figure.locator("[data-matrix=writes] tbody td").all_inner_texts()
+        if _differ(written, np.vstack([made["writes"], made["output"]]), 1):
+            return f"after {key} the writes are not what core computes"
     return ""
 
 
@@ -297,6 +324,7 @@ async def soft_lookup(page: Page, figure: Locator) -> str:
 
 WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
+    "head-splitter": head_splitter,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
     "qkv-tracer": qkv_tracer,

@@ -72,7 +72,8 @@ export function headView({ tokens, names, heads }) {
     });
     one.table.addEventListener("focusin", (event) => one.rove(/** @type {HTMLTableCellElement} */ (event.target)));
     one.table.addEventListener("click", (event) => {
-      if (event.target instanceof HTMLTableCellElement && event.target.tagName === "TD" && event.target.tabIndex >= -1 && event.target.closest("tbody")) event.target.focus();
+      const td = event.target instanceof Element ? event.target.closest("tbody td") : null;
+      if (td instanceof HTMLElement) td.focus();
     });
   }
   const said = [0, 1, 2, 3].map(() => h("li"));

@@ -42,9 +42,18 @@ function render({ model, el }) {
   const undo = button("Undo", () => past.undo());
   const reset = button("Reset", () => past.reset());
   const place = h("div");
+
+  /** Ctrl+Z. @param {KeyboardEvent} event */
+  function undoKey(event) {
+    if (event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    past.undo();
+  }
+
   const ui = h(
     "div",
-    { class: "qkv-ui" },
+    { class: "qkv-ui", onkeydown: undoKey },
     h(
       "div",
       { class: "qkv-heads" },

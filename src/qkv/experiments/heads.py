@@ -125,6 +125,7 @@ def run(config: Config) -> list[dict[str, Any]]:
             "n_heads": config.n_heads,
             "asked": config.asked,
             "read_out": config.read_out,
+            "steps": config.steps,
             "seed": seed,
             "weights": count_weights(config),
             "all_right": round(float(right[i].all(dim=-1).double().mean()), 5),
@@ -148,7 +149,8 @@ def looks(weights: Tensor) -> list[list[float]]:
 
 
 def sweep(seeds: tuple[int, ...]) -> list[Config]:
-    """Return one control, and as many heads as answers or fewer, with both read-outs."""
+    """Return one control, as many heads as answers or fewer, and the slowest for longer."""
     pairs = [(asked, n_heads) for asked in (2, 4) for n_heads in (1, 2, 4) if n_heads <= asked]
     cells = [Config(seeds, n_heads, asked, r) for asked, n_heads in pairs for r in READ_OUTS]
-    return [Config(seeds, n_heads=1, asked=1), *cells]
+    longer = [Config(seeds, n_heads=1, read_out=r, steps=3000) for r in READ_OUTS]
+    return [Config(seeds, n_heads=1, asked=1), *cells, *longer]
