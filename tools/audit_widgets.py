@@ -15,6 +15,7 @@ from playwright.async_api import Locator, Page
 from qkv.widgets import (
     CrossAttention,
     DotProduct,
+    HeadSplitter,
     LayerStepper,
     LearnOneHead,
     MaskLab,
@@ -152,6 +153,22 @@ async def softmax_bench(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
         if _differ([await figure.locator(".qkv-bench-leak").inner_text()], made["leak"], 2):
             raise WrongError(f"after {key} the leak is not {made['leak']:.3f}")
+
+
+async def head_splitter(page: Page, figure: Locator) -> None:
+    """Take more heads, the next token, then each wrong way."""
+    names = ["tokens", "x", "w", "n_heads", "way", "token"]
+    token, way = (figure.locator("select").nth(n) for n in (0, 1))
+    more = (figure.locator("input[type=range]"), "ArrowRight")
+    presses = [more, (token, "ArrowDown"), *[(way, "ArrowDown")] * 4]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = HeadSplitter(**now).numbers()
+        shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
+        if _differ(shown, made["weights"], 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        written = await figure.locator("[data-matrix=writes] tbody td").all_inner_texts()
+        if _differ(written, np.vstack([made["writes"], made["output"]]), 1):
+            raise WrongError(f"after {key} the writes are not what core computes")
 
 
 async def cross_attention(page: Page, figure: Locator) -> None:
@@ -312,6 +329,7 @@ async def soft_lookup(page: Page, figure: Locator) -> None:
 WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
+    "head-splitter": head_splitter,
     "layer-stepper": layer_stepper,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,

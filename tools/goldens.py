@@ -18,6 +18,7 @@ import numpy as np
 from qkv import core
 from qkv.data import paper_table, round_table, running_example
 from qkv.widgets.cross_attention import CrossAttention
+from qkv.widgets.head_splitter import WAYS, HeadSplitter
 from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
@@ -136,6 +137,24 @@ def mask_lab() -> list[dict[str, Any]]:
             widget = MaskLab(tokens=tokens, scores=scores, mask=mask, rule=rule)
             given = {"tokens": tokens, "scores": scores, "mask": mask.astype(int), "rule": rule}
             cases.append({**given, **widget.numbers()})
+    return cases
+
+
+@golden
+def head_splitter() -> list[dict[str, Any]]:
+    """Layers of 1, 2 and 4 heads by every way: the running example, and random numbers."""
+    rng = np.random.default_rng(10)
+    cases = []
+    for n, d in [(5, 8), (3, 12), (7, 4)]:
+        given: dict[str, Any] = {}
+        if d != 8:
+            given = {"x": rng.normal(size=(n, d)), "w": rng.normal(size=(d, 4 * d))}
+            given["tokens"] = [f"w{t}" for t in range(n)]
+        for n_heads in (1, 2, 4):
+            for way in WAYS:
+                widget = HeadSplitter(n_heads=n_heads, way=way, **given)
+                shown = {"x": widget.x, "w": widget.w, "h": n_heads, "way": way}
+                cases.append({**shown, "t": widget.token, **widget.numbers()})
     return cases
 
 

@@ -1783,6 +1783,89 @@ def know_scalar(embedder, ids):
     return sum(abs(embedder(ids)[t] - embedder(int(ids[t]))[0, 0]).max() for t in range(len(ids)))
 
 
+# --- multi_head ----------------------------------------------------------------------------------
+
+
+def parted_right(x, h):
+    return np.stack(np.split(x, h, axis=-1), axis=-3)
+
+
+def parted_straight(x, h):
+    *batch, n, width = x.shape
+    return x.reshape(*batch, h, n, width // h)
+
+
+def parted_unturned(x, h):
+    return x.reshape(*x.shape[:-1], h, x.shape[-1] // h)
+
+
+def parted_alternating(x, h):
+    return np.stack([x[..., i::h] for i in range(h)], axis=-3)
+
+
+def parted_two_axes(x, h):
+    n, width = x.shape
+    return x.reshape(n, h, width // h).swapaxes(0, 1)
+
+
+def join_right(heads):
+    return np.concatenate(list(np.moveaxis(heads, -3, 0)), axis=-1)
+
+
+def join_straight(heads):
+    *batch, h, n, d = heads.shape
+    return heads.reshape(*batch, n, h * d)
+
+
+def join_in_place(heads):
+    out = join_right(heads)
+    heads[...] = 0
+    return out
+
+
+def silent_right(i, heads, W_O):
+    heads = heads.copy()
+    heads[i] = 0
+    return np.concatenate(list(heads), axis=1) @ W_O
+
+
+def silent_in_place(i, heads, W_O):
+    heads[i] = 0
+    return np.concatenate(list(heads), axis=1) @ W_O
+
+
+def silent_slid(i, heads, W_O):
+    rest = np.delete(heads, i, axis=0)
+    return np.concatenate(list(rest), axis=1) @ W_O[: len(rest) * heads.shape[2]]
+
+
+def silent_rows(which):
+    def answer(i, heads, W_O):
+        rows = W_O.copy()
+        rows[which(i, *heads.shape)] = 0
+        return np.concatenate(list(heads), axis=1) @ rows
+
+    return answer
+
+
+def silent_unturned(i, heads, W_O):
+    heads = heads.copy()
+    heads[i] = 0
+    return heads.reshape(heads.shape[1], -1) @ W_O
+
+
+def pieces(count, x_of=lambda n, width: np.arange(float(n * width)).reshape(n, width)):
+    def answer(split, n, h, d):
+        x = x_of(n, h * d)
+        return count(split(x, h), parted_right(x, h))
+
+    return answer
+
+
+def differ(got, want):
+    return float((got != want).any(axis=-1).sum())
+
+
 # --- layer ---------------------------------------------------------------------------------------
 
 
@@ -3171,6 +3254,119 @@ WRONG = {
             "small error pass",
         ),
     ],
+    "multi_head.split": [
+        (parted_straight, "one sentence", "cuts by tokens"),
+        (parted_unturned, "one sentence", "Which two axes must change places"),
+        (parted_alternating, "one sentence", "every n_heads-th column"),
+        (lambda x, h: np.swapaxes(parted_right(x, h), -1, -2), "one sentence", "lie on their side"),
+        (lambda x, h: parted_right(x, h)[..., ::-1, :, :], "one sentence", "run backwards"),
+        (lambda x, h: x, "one sentence", "Take head 0"),
+        (parted_two_axes, "a batch in front", "takes exactly two sizes"),
+        (lambda x, h: parted_unturned(x, h).swapaxes(0, 1), "a batch in front", "the batch now"),
+        (
+            lambda x, h: np.stack(np.split(x, h, axis=-1)),
+            "a batch in front",
+            "in front of the batch",
+        ),
+    ],
+    "multi_head.merge": [
+        (join_straight, "one sentence", "as it was"),
+        (
+            lambda x: np.moveaxis(x, -3, -1).reshape(*x.shape[:-3], x.shape[-2], -1),
+            "one sentence",
+            "alternate between heads",
+        ),
+        (lambda x: x.mean(axis=-3), "one sentence", "averaged the heads"),
+        (lambda x: x.sum(axis=-3), "one sentence", "added the heads"),
+        (
+            lambda x: np.concatenate(list(np.moveaxis(x, -3, 0)), axis=-2),
+            "one sentence",
+            "one below the other",
+        ),
+        (lambda x: join_right(x[..., ::-1, :, :]), "one sentence", "last head comes first"),
+        (
+            lambda x: x.swapaxes(0, 1).reshape(x.shape[-2], -1),
+            "a batch in front",
+            "There is a batch in front now",
+        ),
+        (
+            lambda x: (
+                x.swapaxes(0, 1).reshape(x.shape[0], x.shape[2], -1)
+                if x.ndim == 4
+                else join_right(x)
+            ),
+            "a batch in front",
+            "the batch now",
+        ),
+        (join_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "multi_head.writes": [
+        (lambda i, H, W: np.concatenate(list(H), axis=1) @ W, "a head in the middle", "whole"),
+        (
+            lambda i, H, W: H[i] @ W[i * H.shape[2] : (i + 1) * H.shape[2]],
+            "a head in the middle",
+            "what head i writes",
+        ),
+        (silent_slid, "a head in the middle", "slide onto its rows"),
+        (silent_rows(lambda i, h, n, d: i), "a head in the middle", "one row of W_O"),
+        (
+            silent_rows(lambda i, h, n, d: slice(i, None, h)),
+            "a head in the middle",
+            "every n_heads-th row",
+        ),
+        (
+            lambda i, H, W: silent_right(i, H, W) * len(H) / (len(H) - 1),
+            "a head in the middle",
+            "scaled the others up",
+        ),
+        (
+            lambda i, H, W: silent_right(i + 1, H, W),
+            "a head in the middle",
+            "silenced the head after it",
+        ),
+        (silent_unturned, "a head in the middle", "tokens are mixed"),
+        (silent_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "multi_head.mix_test": [
+        (
+            lambda s, n, h, d: differ(
+                s(np.arange(n * h * d).reshape(n, -1), h), np.arange(n * h * d).reshape(h, n, d)
+            ),
+            "an honest split",
+            "straight reshape",
+        ),
+        (
+            pieces(lambda got, want: float((got == want).all(axis=-1).sum())),
+            "an honest split",
+            "counted the right pieces",
+        ),
+        (lambda s, n, h, d: 0, "a straight reshape", "Is the shape enough"),
+        (
+            pieces(differ, lambda n, width: np.ones((n, width))),
+            "a straight reshape",
+            "entries of your input be alike",
+        ),
+        (
+            pieces(lambda got, want: float((got != want).sum())),
+            "a straight reshape",
+            "single numbers",
+        ),
+        (
+            pieces(lambda got, want: float((got != want).any())),
+            "a straight reshape",
+            "said that it is wrong",
+        ),
+        (
+            pieces(lambda got, want: float((got != want).any(axis=(1, 2)).sum())),
+            "a straight reshape",
+            "You counted heads",
+        ),
+        (
+            pieces(lambda got, want: float((got.sum(-1) != want.sum(-1)).sum())),
+            "one piece turned round",
+            "the right sum",
+        ),
+    ],
     "masks.causal": [
         (lambda s, o: hidden(s, triangle(s, -1)), "no offset", "May a token look at itself"),
         (lambda s, o: hidden(s, triangle(s, 1)), "no offset", "one key too many"),
@@ -3601,6 +3797,10 @@ RIGHT = {
         lambda loss, g, W: (apart(loss, g, W) > 1e-3).sum(),
         lambda loss, g, W: float((np.abs(slopes_of(loss, W, 1e-5) - g(W)) > 1e-3).sum()),
     ],
+    "multi_head.split": [parted_right, lambda x, h: parted_right(x, h).tolist()],
+    "multi_head.merge": [join_right, lambda x: join_right(x).astype(np.float32)],
+    "multi_head.writes": [silent_right],
+    "multi_head.mix_test": [pieces(differ), lambda *a: int(pieces(differ)(*a))],
     "masks.causal": [
         future_right,
         lambda s, o: np.where(np.tri(*s.shape[-2:], o) == 0, -np.inf, s).tolist(),

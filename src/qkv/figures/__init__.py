@@ -6,6 +6,7 @@ from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
+from qkv.figures.multi_head import head_maps
 from qkv.figures.order import against_offset, by_place, code_map, moved_rows
 from qkv.figures.projections import Block, projection_flow
 from qkv.figures.scale import against_width, steps_needed
@@ -26,6 +27,7 @@ __all__ = [
     "cross_lines",
     "decoder_wiring",
     "error_curves",
+    "head_maps",
     "heat_map",
     "lengths",
     "look_up_line",
