@@ -2,12 +2,13 @@
 // Traits: tokens, x (n, d), w (d, 4 d: W_Q, W_K, W_V, W_O side by side), n_heads, way, token.
 
 import { broken, layer } from "../math/head-splitter.mjs";
-import { assign, bind, history, matrix } from "../ui/bind.mjs";
-import { button, rangeRow, selectRow } from "../ui/controls.mjs";
+import { bind, history, matrix } from "../ui/bind.mjs";
+import { rangeRow, selectRow } from "../ui/controls.mjs";
 import { h } from "../ui/dom.mjs";
 import { headView, sentences } from "../ui/head-splitter.mjs";
 import { keepKeys } from "../ui/keys.mjs";
 import { liveRegion } from "../ui/live-region.mjs";
+import { undoButtons, undoKey } from "../ui/undo.mjs";
 
 /** @typedef {import("../math/head-splitter.mjs").Way} Way */
 
@@ -31,33 +32,20 @@ function render({ model, el }) {
   const width = w.length;
   const names = width === NAMES.length ? NAMES : w.map((_, c) => String(c));
   const live = liveRegion();
-  const change = (/** @type {Record<string, any>} */ values) => {
-    past.mark(Object.keys(values)[0]);
-    assign(model, values);
-  };
 
-  const heads = rangeRow({ label: "heads h", min: 0, max: 2, step: 1, format: (i) => String(2 ** i), oninput: (i) => change({ n_heads: 2 ** i }) });
-  const way = selectRow({ label: "Way", options: WAYS, onchange: (value) => change({ way: value }) });
-  const token = selectRow({ label: "Token", options: tokens.map((name, t) => [String(t), name]), onchange: (value) => change({ token: Number(value) }) });
-  const undo = button("Undo", () => past.undo());
-  const reset = button("Reset", () => past.reset());
+  const heads = rangeRow({ label: "heads h", min: 0, max: 2, step: 1, format: (i) => String(2 ** i), oninput: (i) => past.change({ n_heads: 2 ** i }, "heads") });
+  const way = selectRow({ label: "Way", options: WAYS, onchange: (value) => past.change({ way: value }) });
+  const token = selectRow({ label: "Token", options: tokens.map((name, t) => [String(t), name]), onchange: (value) => past.change({ token: Number(value) }) });
+  const buttons = undoButtons(past);
   const place = h("div");
-
-  /** Ctrl+Z. @param {KeyboardEvent} event */
-  function undoKey(event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    past.undo();
-  }
 
   const ui = h(
     "div",
-    { class: "qkv-ui", onkeydown: undoKey },
+    { class: "qkv-ui", onkeydown: undoKey(past) },
     h(
       "div",
       { class: "qkv-heads" },
-      h("div", { class: "qkv-heads-bar" }, heads.el, token.el, way.el, h("div", { class: "qkv-buttons" }, undo, reset)),
+      h("div", { class: "qkv-heads-bar" }, heads.el, token.el, way.el, h("div", { class: "qkv-buttons" }, ...buttons.all)),
       place,
       live.el,
     ),
@@ -82,8 +70,7 @@ function render({ model, el }) {
     heads.input.setAttribute("aria-valuetext", String(count));
     token.set(String(t));
     way.set(now);
-    undo.disabled = !past.canUndo;
-    reset.disabled = past.isFirst;
+    buttons.update();
     if (!ui.isConnected) return;
     const looks = made.weights.map((rows, i) => {
       const best = Math.max(...rows[t]);

@@ -5,7 +5,7 @@ import pytest
 from qkv.widgets import HeadSplitter
 from qkv.widgets.base import number
 from qkv.widgets.head_splitter import WAYS
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -15,19 +15,8 @@ def path(tmp_path):
     return write_page(tmp_path, HeadSplitter())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
-    return page.evaluate(
-        "names => Object.fromEntries(names.map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
-        ["tokens", "x", "w", "n_heads", "way", "token"],
-    )
+    return traits(page, ["tokens", "x", "w", "n_heads", "way", "token"])
 
 
 def short(x):
@@ -96,11 +85,13 @@ def test_undo_and_reset(page):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_no_overflow_and_no_axe_violation(path, open_page, axe_violations, width, theme):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_no_overflow_no_axe_violation_and_targets_are_large(
+    path, open_live, axe_violations, width, theme
+):
+    page = open_live(path, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_violations(page) == []
+    assert small_targets(page, ".qkv-live :is(button, select, input)") == []
     page.get_by_label("heads h").focus()
     page.keyboard.press("ArrowRight")
     page.get_by_label("Way").select_option("slices")
@@ -108,21 +99,13 @@ def test_no_overflow_and_no_axe_violation(path, open_page, axe_violations, width
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_the_size_stays_and_mounting_moves_nothing(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight); e.style.minHeight = ''; return kept }"
-    )
+def test_the_size_stays_and_mounting_moves_nothing(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, _ = kept_and_needed(page)
     heights = set()
     for n_heads in (1, 2, 4):
         for way in WAYS:
-            page.evaluate(
-                "([n, way]) => { const m = document.querySelector('figure').qkvModel;"
-                " m.set('n_heads', n); m.set('way', way) }",
-                [n_heads, way],
-            )
+            set_traits(page, {"n_heads": n_heads, "way": way})
             assert_numbers_equal_cores(page)
             heights.add(page.locator(".qkv-live").bounding_box()["height"])
     assert len(heights) == 1, heights
