@@ -1,5 +1,6 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
+from qkv.figures.decoded import figure_two
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
@@ -16,6 +17,7 @@ __all__ = [
     "Outcome",
     "against_width",
     "error_curves",
+    "figure_two",
     "heat_map",
     "lengths",
     "look_up_line",
