@@ -5,6 +5,7 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 """
 
 from qkv.checks import (
+    decoded,
     dot_product,
     learning,
     look_up,
@@ -45,6 +46,7 @@ __all__ = [
     "UnknownExerciseError",
     "Wrong",
     "check",
+    "decoded",
     "dot_product",
     "get",
     "hint",

@@ -1,4 +1,4 @@
-"""The picture of chapter 11: the paper's Figure 2, both halves in one, with every matrix visible."""
+"""The picture of chapter 11: the paper's Figure 2, both halves in one, all matrices visible."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def _boxes(size: Mapping[str, str], n_heads: int) -> list[_Box]:
     linear = "“Linear”"
     return [
         _Box(1.75, 0.95, 2.7, rf"$X_q$  {size['X_q']}", "x", r"paper: $Q$"),
-        _Box(6.62, 0.95, 5.9, rf"$X_{{kv}}$  {size['X_kv']}", "x", r"paper: $K$ and $V$, one array"),
+        _Box(
+            6.62, 0.95, 5.9, rf"$X_{{kv}}$  {size['X_kv']}", "x", r"paper: $K$ and $V$, one array"
+        ),
         _Box(1.75, 3.1, 2.5, rf"$W_Q^{{(i)}}$  {size['W_Q']}", "q", linear, copies=True),
         _Box(5.0, 3.1, 2.5, rf"$W_K^{{(i)}}$  {size['W_K']}", "k", linear, copies=True),
         _Box(8.25, 3.1, 2.5, rf"$W_V^{{(i)}}$  {size['W_V']}", "v", linear, copies=True),
