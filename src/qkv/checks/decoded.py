@@ -172,7 +172,7 @@ def count() -> Number:
 @register("decoded.fold")
 def fold() -> Number:
     """Derive the one matrix that does the work of two, and compute an entry."""
-    W, W_i = np.array([[1.0, 2], [0, -1], [3, 1]]), np.array([[2.0, 0, 1], [-1, 4, 2]])
+    W, W_i = np.array([[1.0, 2], [0, -1], [3, 1]]), np.array([[2.0, 0, 1], [-1, 4, 3]])
     folded = W @ W_i
     row = " ".join(f"{entry:g}" for entry in W[0])
     column = " ".join(f"{entry:g}" for entry in W_i[:, 1])
@@ -181,7 +181,7 @@ def fold() -> Number:
         prompt=(
             "A slide makes $q = xW$ and then $q_i = qW_i$, with"
             r" $$W = \begin{bmatrix} 1 & 2 \\ 0 & -1 \\ 3 & 1 \end{bmatrix}, \qquad"
-            r" W_i = \begin{bmatrix} 2 & 0 & 1 \\ -1 & 4 & 2 \end{bmatrix} .$$"
+            r" W_i = \begin{bmatrix} 2 & 0 & 1 \\ -1 & 4 & 3 \end{bmatrix} .$$"
             "\n\nDerive the single matrix that the paper would call $W_i^Q$. What stands in its"
             " first row and second column?"
         ),
@@ -625,7 +625,9 @@ def _per_head(
 
 
 def _repair_case(rng: np.random.Generator, square: bool) -> Case:
-    n_q, n_k, d_q, d_kv, d_k, d_v = sizes(rng, 6) if not square else [*sizes(rng, 2), *[5] * 4]
+    n_q, n_k, d_q, d_kv, d_k, d_v = (
+        [*sizes(rng, 5), 4] if not square else [*sizes(rng, 2), *[5] * 4]
+    )
     X_q, X_kv = numbers(rng, n_q, d_q) / 4, numbers(rng, n_k, d_kv) / 4
     stacks = [numbers(rng, 3, d, n) / 4 for d, n in ((d_q, d_k), (d_kv, d_k), (d_kv, d_v))]
     return Case((X_q, X_kv, *stacks), _per_head(X_q, X_kv, *stacks))
