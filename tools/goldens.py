@@ -19,6 +19,7 @@ from qkv import core
 from qkv.data import round_table, running_example
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
+from qkv.widgets.notation_decoder import NAMES, USES, NotationDecoder
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
 from qkv.widgets.tokens_to_rows import TokensToRows, small_list
@@ -132,6 +133,18 @@ def mask_lab() -> list[dict[str, Any]]:
             widget = MaskLab(tokens=tokens, scores=scores, mask=mask, rule=rule)
             given = {"tokens": tokens, "scores": scores, "mask": mask.astype(int), "rule": rule}
             cases.append({**given, **widget.numbers()})
+    return cases
+
+
+@golden
+def notation_decoder() -> list[dict[str, Any]]:
+    """Every array of the layer, by use and head; and the names of the symbols."""
+    cases: list[dict[str, Any]] = [{"names": NAMES}]
+    for use in USES:
+        for head in range(3):
+            widget = NotationDecoder(use=use, head=head)
+            given = {"inputs": widget.inputs, "weights": widget.weights}
+            cases.append({**given, "use": use, "head": head, "arrays": widget.arrays()})
     return cases
 
 
