@@ -16,6 +16,7 @@ from qkv.widgets import (
     DotProduct,
     LearnOneHead,
     MaskLab,
+    NotationDecoder,
     QKVTracer,
     ScaleLab,
     SoftLookup,
@@ -295,10 +296,37 @@ async def soft_lookup(page: Page, figure: Locator) -> str:
     return ""
 
 
+async def notation_decoder(page: Page, figure: Locator) -> str:
+    """Switch the notation, then the head, then walk to another symbol of the formula."""
+    if problem := await _live(figure):
+        return problem
+    names = ["notation", "use", "head", "focus", "inputs", "weights"]
+    start = await _traits(figure, names)
+    for control, key in [
+        (figure.locator("input[value=paper]"), "ArrowLeft"),
+        (figure.locator("select").nth(1), "ArrowDown"),
+        (figure.locator(".qkv-decoder-formula [tabindex='0']"), "End"),
+    ]:
+        await control.focus()
+        await page.keyboard.press(key)
+        await page.evaluate(_FRAME)
+        now = await _traits(figure, names)
+        if now == start:
+            return f"{key} changes nothing"
+        start = now
+        want = NotationDecoder(**now).written()[now["focus"]]
+        shown = await figure.locator(".qkv-decoder-numbers td").all_inner_texts()
+        digits = 2 if any("." in text for text in shown) else 0
+        if _differ(shown, want, digits):
+            return f"after {key} the numbers of {now['focus']} are not what core computes"
+    return ""
+
+
 WIDGETS: dict[str, Test] = {
     "dot-product": dot_product,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
+    "notation-decoder": notation_decoder,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,
     "soft-lookup": soft_lookup,

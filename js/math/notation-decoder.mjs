@@ -43,7 +43,7 @@ export const ROLES = {
 /** @type {Record<"paper" | "plain" | "columns", Part[][]>} */
 export const FORMULAS = {
   paper: [
-    [["output", "MultiHead"], "(", ["x_q"], ",", ["x_kv", "K"], ",", ["x_kv", "V"], ") =", ["concat", "Concat(head_{1},…)"], ["w_o"]],
+    [["output", "MultiHead"], "(", ["x_q"], ",", ["x_kv", "K"], ",", ["x_kv", "V"], ") =", ["concat"], ["w_o"]],
     [["head"], "= Attention(", ["x_q"], ["w_q"], ",", ["x_kv", "K"], ["w_k"], ",", ["x_kv", "V"], ["w_v"], ")"],
     ["Attention(", ["q", "Q"], ",", ["k", "K"], ",", ["v", "V"], ") =", ["weights", "softmax("], ["scores"], ")", ["v", "V"]],
   ],

@@ -112,7 +112,7 @@ export function decoderView({ onfocus }) {
     return svg("path", { d: `M${start} ${y - TALL / 2}L${toX} ${toY + TALL / 2}` });
   });
   const frame = svg("rect", { class: "qkv-decoder-frame", x: 3, y: 152, width: 333, height: 163, rx: 6 });
-  const frameText = svg("text", { x: 330, y: 245, "text-anchor": "end", class: "qkv-decoder-size" }, "Attention(Q, K, V)");
+  const frameText = svg("text", { x: 330, y: 245, "text-anchor": "end", class: "qkv-decoder-size" });
   const diagram = svg(
     "svg",
     { viewBox: "0 0 340 480", role: "group", "aria-label": "Diagram of one layer, from its inputs below to its output above" },
@@ -204,15 +204,15 @@ export function decoderView({ onfocus }) {
      */
     update({ notation, use, head, focus, arrays }) {
       const at = NOTATIONS.indexOf(notation);
+      write(frameText, notation === "paper" ? "Attention(Q, K, V)" : "one head");
       if (notation !== drawn) {
         drawn = notation;
         fill(formula, FORMULAS[notation === "code" ? "plain" : notation], 1, notation === "code" ? 1 : at);
       }
-      for (const { id, el: box, label, shape: text } of boxes) {
+      for (const { id, label, shape: text } of boxes) {
         if (label.dataset.name !== NAMES[id][at]) label.replaceChildren(...inSvg(NAMES[id][at]));
         label.dataset.name = NAMES[id][at];
         write(text, size(written(arrays[id], notation)));
-        set(box, { "aria-label": `${spoken(NAMES[id][at])}, ${size(written(arrays[id], notation))}: ${WHAT[id]}` });
       }
       for (const group of groups) {
         const twins = group.filter((symbol) => idOf(symbol) === focus);
