@@ -46,9 +46,7 @@ def text(x, whole):
 
 
 def twins(page):
-    return page.eval_on_selector_all(
-        ".qkv-twin", "all => [...new Set(all.map(e => e.dataset.id))]"
-    )
+    return page.eval_on_selector_all(".qkv-twin", "all => [...new Set(all.map(e => e.dataset.id))]")
 
 
 def assert_numbers_equal_cores(page):

@@ -33,8 +33,8 @@ def which_q() -> Choice:
         title="Predict: two shapes for one letter",
         prompt=(
             "In the small layer above you print the shape of the paper's $Q$ twice: where"
-            " $\\operatorname{MultiHead}(Q, K, V)$ is entered, and where"
-            " $\\operatorname{Attention}(Q, K, V)$ is entered for one head. What do you see?"
+            " MultiHead(Q, K, V) is entered, and where Attention(Q, K, V) is entered for one head."
+            " What do you see?"
         ),
         options=(
             Option(
@@ -119,10 +119,9 @@ def count() -> Number:
     return Number(
         title="The big model's triples",
         prompt=(
-            f"The paper's big model (Table 3) has {layers} layers on each side, $h = {heads}$ heads"
-            f" and $d_{{\\text{{model}}}} = {d_model}$; with $d_k = d_v = {d_k}$, how many millions"
-            " of weights do all its $W_i^Q$, $W_i^K$ and $W_i^V$ hold together? Give it to two"
-            " decimals."
+            f"The paper's big model (Table 3) has {layers} layers on each side, h = {heads} heads and"
+            f" `d_model` = {d_model}; with `d_k` = `d_v` = {d_k}, how many millions of weights do all"
+            " its $W_i^Q$, $W_i^K$ and $W_i^V$ hold together? Give it to two decimals."
         ),
         label="Million weights",
         answer=round(weights / 1e6, 2),
@@ -179,8 +178,8 @@ def fold() -> Number:
     return Number(
         title="Two matrices, one matrix",
         prompt=(
-            "A slide makes $q = xW$ and then $q_i = qW_i$, with"
-            r" $$W = \begin{bmatrix} 1 & 2 \\ 0 & -1 \\ 3 & 1 \end{bmatrix}, \qquad"
+            "A slide makes $q = xW$ and then $q_i = qW_i$, with\n\n"
+            r"$$W = \begin{bmatrix} 1 & 2 \\ 0 & -1 \\ 3 & 1 \end{bmatrix}, \qquad"
             r" W_i = \begin{bmatrix} 2 & 0 & 1 \\ -1 & 4 & 3 \end{bmatrix} .$$"
             "\n\nDerive the single matrix that the paper would call $W_i^Q$. What stands in its"
             " first row and second column?"
@@ -387,9 +386,9 @@ def from_columns() -> Code:
         function="from_columns",
         returns=("W_Q", "W_K", "W_V", "W_O"),
         prompt=(
-            "Somebody's layer keeps one token a *column*: $Q = W_q^h X$ with `W_q` of shape"
-            " (h, d_attn, d_x), `W_k` (h, d_attn, d_z), `W_v` (h, d_mid, d_z), and"
-            " $W_o\\,[Y^1; \\dots; Y^H]$ with `W_o` of shape (d_out, h·d_mid). Return the four"
+            "Somebody's layer keeps one token a *column*: Q = `W_q[h] @ X` with `W_q` of shape"
+            " (h, d_attn, d_x), `W_k` (h, d_attn, d_z), `W_v` (h, d_mid, d_z). The heads stand below"
+            " each other, and `W_o` of shape (d_out, h·d_mid) multiplies them. Return the four"
             " arrays for one token a *row*, as `multi_head` of this chapter takes them."
         ),
         stub=(
