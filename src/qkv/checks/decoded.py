@@ -119,9 +119,9 @@ def count() -> Number:
     return Number(
         title="The big model's triples",
         prompt=(
-            f"The paper's big model (Table 3) has {layers} layers on each side, h = {heads} heads and"
-            f" `d_model` = {d_model}; with `d_k` = `d_v` = {d_k}, how many millions of weights do all"
-            " its $W_i^Q$, $W_i^K$ and $W_i^V$ hold together? Give it to two decimals."
+            f"The paper's big model (Table 3) has {layers} layers on each side, h = {heads} heads"
+            f" and `d_model` = {d_model}; with `d_k` = `d_v` = {d_k}, how many millions of weights"
+            " do all its $W_i^Q$, $W_i^K$ and $W_i^V$ hold together? Give it to two decimals."
         ),
         label="Million weights",
         answer=round(weights / 1e6, 2),
@@ -387,8 +387,8 @@ def from_columns() -> Code:
         returns=("W_Q", "W_K", "W_V", "W_O"),
         prompt=(
             "Somebody's layer keeps one token a *column*: Q = `W_q[h] @ X` with `W_q` of shape"
-            " (h, d_attn, d_x), `W_k` (h, d_attn, d_z), `W_v` (h, d_mid, d_z). The heads stand below"
-            " each other, and `W_o` of shape (d_out, h·d_mid) multiplies them. Return the four"
+            " (h, d_attn, d_x), `W_k` (h, d_attn, d_z), `W_v` (h, d_mid, d_z). The heads stand"
+            " below each other, and `W_o` of shape (d_out, h·d_mid) multiplies them. Return the four"
             " arrays for one token a *row*, as `multi_head` of this chapter takes them."
         ),
         stub=(
