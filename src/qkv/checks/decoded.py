@@ -388,8 +388,8 @@ def from_columns() -> Code:
         prompt=(
             "Somebody's layer keeps one token a *column*: Q = `W_q[h] @ X` with `W_q` of shape"
             " (h, d_attn, d_x), `W_k` (h, d_attn, d_z), `W_v` (h, d_mid, d_z). The heads stand"
-            " below each other, and `W_o` of shape (d_out, h·d_mid) multiplies them. Return the four"
-            " arrays for one token a *row*, as `multi_head` of this chapter takes them."
+            " below each other, and `W_o` of shape (d_out, h·d_mid) multiplies them. Return the"
+            " four arrays for one token a *row*, as `multi_head` of this chapter takes them."
         ),
         stub=(
             "def from_columns(W_q, W_k, W_v, W_o):\n"
