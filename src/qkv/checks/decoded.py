@@ -25,8 +25,8 @@ def which_q() -> Choice:
     """Tell the input from the projected query by its width."""
     rng = np.random.default_rng(11)
     X_q, X_kv = rng.normal(size=(7, 8)), rng.normal(size=(5, 9))
-    stacks = [rng.normal(size=(3, d, n)) for d, n in ((8, 4), (9, 4), (9, 2))]
-    layer = MultiHeadParameters(*stacks, rng.normal(size=(6, 8)))
+    W_Q, W_K, W_V = (rng.normal(size=(3, d, n)) for d, n in ((8, 4), (9, 4), (9, 2)))
+    layer = MultiHeadParameters(W_Q, W_K, W_V, rng.normal(size=(6, 8)))
     q = multi_head_steps(X_q, X_kv, layer).attention.q
     outer, inner = X_q.shape, q.shape[1:]
     return Choice(
