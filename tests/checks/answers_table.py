@@ -2286,6 +2286,85 @@ def prefix_empty(score, ids):
     return sum(np.abs(score(ids[:t])[-1] - at_once[t]).max() > 1e-9 for t in range(len(ids)))
 
 
+# --- decoded -------------------------------------------------------------------------------------
+
+
+def columns_right(*W):
+    return tuple(np.swapaxes(w, -1, -2) for w in W)
+
+
+def columns_reshaped(*W):
+    return tuple(w.reshape(np.swapaxes(w, -1, -2).shape) for w in W)
+
+
+def columns_backwards(*W):
+    return (*(np.swapaxes(w, 1, 2)[::-1] for w in W[:3]), W[3].T)
+
+
+def columns_first_head(*W):
+    return (*(np.repeat(w[:1].swapaxes(1, 2), len(w), axis=0) for w in W[:3]), W[3].T)
+
+
+def fold_by_heads(W, b, W_heads):
+    return np.stack([W @ w for w in W_heads]), np.stack([b @ w for w in W_heads])
+
+
+def one_head(X_q, X_kv, W_Q, W_K, W_V):
+    q, k, v = X_q @ W_Q, X_kv @ W_K, X_kv @ W_V
+    powers = np.exp(q @ k.T / np.sqrt(q.shape[1]))
+    return powers / powers.sum(axis=1, keepdims=True) @ v
+
+
+def heads_right(X_q, X_kv, *W):
+    return np.stack([one_head(X_q, X_kv, *(w[i] for w in W)) for i in range(len(W[0]))])
+
+
+def heads_twice(X_q, X_kv, W_Q, W_K, W_V):
+    Q, K, V = X_q @ W_Q[0], X_kv @ W_K[0], X_kv @ W_V[0]
+    out = []
+    for q, k, v in zip(W_Q, W_K, W_V, strict=True):
+        scores = (Q @ q) @ (K @ k).T / np.sqrt(q.shape[1])
+        powers = np.exp(scores)
+        out.append(powers / powers.sum(axis=1, keepdims=True) @ (V @ v))
+    return np.stack(out)
+
+
+def heads_raw(X_q, X_kv, *W):
+    same = np.eye(X_q.shape[1])
+    return np.stack([one_head(X_q, X_kv, same, same, same) for _ in W[0]])
+
+
+def heads_square(X_q, X_kv, *W):
+    return heads_right(X_q, X_kv @ np.eye(X_q.shape[1]), *W)
+
+
+def rank_right(queries_of, d_in):
+    probes = np.random.default_rng(3).normal(size=(3 * d_in, d_in))
+    made = np.concatenate(list(queries_of(probes)), axis=1)
+    return int(np.linalg.matrix_rank(made - made.mean(axis=0)))
+
+
+def rank_with_bias(queries_of, d_in):
+    return np.linalg.matrix_rank(np.hstack(list(queries_of(np.eye(d_in)))))
+
+
+def rank_first_head(queries_of, d_in):
+    return np.linalg.matrix_rank(queries_of(np.eye(d_in))[0])
+
+
+def rank_sum(queries_of, d_in):
+    return sum(np.linalg.matrix_rank(q) for q in queries_of(np.eye(d_in)))
+
+
+def rank_columns(queries_of, d_in):
+    h, _, d_k = queries_of(np.eye(d_in)).shape
+    return h * d_k
+
+
+def rank_one_token(queries_of, d_in):
+    return np.linalg.matrix_rank(np.hstack(list(queries_of(np.ones((1, d_in))))))
+
+
 WRONG = {
     "cross_attention.layer": [
         (cross_axis, "one query", "all your weights are 1"),
@@ -2504,6 +2583,77 @@ WRONG = {
         ),
         (lambda part, X: max(others(part, X, least=1e-3)), "a faint leak", "more than rounding"),
         (others_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "decoded.from_columns": [
+        (lambda *W: W, "one head", "returned them as they came"),
+        (lambda *W: tuple(w.T for w in W), "one head", "Which axis counts the heads"),
+        (columns_reshaped, "one head", "cut the same row of numbers anew"),
+        (lambda *W: (*columns_right(*W)[:3], W[3]), "one head", "the one that writes"),
+        (lambda *W: (*W[:3], W[3].T), "one head", "left or right of the other three"),
+        (lambda q, k, *W: columns_right(k, q, *W), "one head", "changed places"),
+        (lambda *W: tuple(w[0].T for w in W), "one head", "Compare your shapes"),
+        (lambda *W: columns_right(*W)[:3], "one head", "4 are asked for"),
+        (columns_backwards, "three heads", "Your heads stand in reverse"),
+        (columns_first_head, "three heads", "All your heads are the first one"),
+    ],
+    "decoded.fold_code": [
+        (lambda W, b, H: (H, b @ H), "one head, no bias", "Where did the first projection go"),
+        (lambda W, b, H: (W[None], b @ H), "one head, no bias", "Where do the heads come in"),
+        (lambda W, b, H: (W @ H[0], b @ H[0]), "one head, no bias", "axis that counts the heads"),
+        (
+            lambda W, b, H: (np.swapaxes(W @ H, 1, 2), b @ H),
+            "one head, no bias",
+            "stand on their side",
+        ),
+        (lambda W, b, H: (H @ W, b @ H), "one head, no bias", "which sizes must meet"),
+        (lambda W, b, H: W @ H, "one head, no bias", "2 are asked for"),
+        (
+            lambda W, b, H: (np.stack([W @ H[0]] * len(H)), np.stack([b @ H[0]] * len(H))),
+            "three heads",
+            "All your heads are the first one",
+        ),
+        (
+            lambda W, b, H: (
+                np.hstack(list(W @ H))[None] if len(H) == 1 else np.hstack(list(W @ H)),
+                (b @ H) if len(H) == 1 else (b @ H).reshape(-1),
+            ),
+            "three heads",
+            "laid the heads side by side",
+        ),
+        (lambda W, b, H: (W @ H, np.zeros((len(H), H.shape[2]))), "a bias", "Your bias is zero"),
+        (lambda W, b, H: (W @ H, -b @ H), "a bias", "Which sign has it"),
+    ],
+    "decoded.repair": [
+        (heads_twice, "square matrices", "still projected twice"),
+        (heads_raw, "square matrices", "Now nothing is projected"),
+        (
+            lambda a, b, *W: heads_right(a, b, *(np.repeat(w[:1], 3, axis=0) for w in W)),
+            "square matrices",
+            "All your heads are equal",
+        ),
+        (lambda a, b, *W: heads_right(a, a, *W), "square matrices", "ask their own sentence"),
+        (lambda a, b, *W: heads_right(b, a, *W), "square matrices", "changed places"),
+        (
+            lambda a, b, q, k, v: heads_right(a, b, q, k, np.stack([np.eye(len(v[0]))] * 3)),
+            "square matrices",
+            "values are the input itself",
+        ),
+        (lambda a, b, q, k, v: heads_right(a, b, q, q, v), "square matrices", "Which stack is"),
+        (
+            lambda *a: np.hstack(list(heads_right(*a))),
+            "square matrices",
+            "joined the heads already",
+        ),
+        (heads_square, "all sizes differ", "inner sizes that do not meet"),
+    ],
+    "decoded.double_test": [
+        (lambda f, d: d, "the paper's layer", "returned the width of X"),
+        (rank_first_head, "the paper's layer", "looked at one head"),
+        (rank_one_token, "the paper's layer", "How many different x did you try"),
+        (lambda f, d: f @ np.eye(d), "the paper's layer", "Your test stopped"),
+        (rank_columns, "a narrow step", "Can they not depend on each other"),
+        (rank_sum, "a narrow step", "see the same two numbers"),
+        (rank_with_bias, "a bias", "one dimension too many"),
     ],
     "tokens.cut": [
         (cut_shortest, "a word that is in the list", "Which end do you try first?"),
@@ -3758,6 +3908,16 @@ RIGHT = {
     "layer.repair": [stack_right, lambda *given: stack_right(*given).tolist()],
     "layer.backward": [norm_back_jacobian, back_numeric],
     "layer.expose": [lambda part, X: max(others(part, X)), others_random],
+    "decoded.from_columns": [
+        lambda *W: [np.einsum("...ij->...ji", w) for w in W],
+        lambda *W: (*(w.transpose(0, 2, 1) for w in W[:3]), W[3].T.astype(np.float32)),
+    ],
+    "decoded.fold_code": [
+        fold_by_heads,
+        lambda W, b, H: (np.einsum("im,hmk->hik", W, H), np.einsum("m,hmk->hk", b, H)),
+    ],
+    "decoded.repair": [heads_right, lambda *a: heads_right(*a).astype(np.float32)],
+    "decoded.double_test": [rank_right],
     "tokens.cut": [cut_right, lambda w, v: np.array(cut_right(w, v), dtype=float)],
     "tokens.one_hot": [
         hot_right,
