@@ -2365,7 +2365,382 @@ def rank_one_token(queries_of, d_in):
     return np.linalg.matrix_rank(np.hstack(list(queries_of(np.ones((1, d_in))))))
 
 
+# --- both ends, one array, evidence, torch's names, the way back ---------------------------------
+
+
+def warm(s, T):
+    """Right, row by row."""
+    out = np.zeros(s.shape)
+    for place in np.ndindex(s.shape[:-1]):
+        row = s[place]
+        if T == 0:
+            part = np.where(row == max(row), 1.0, 0.0)
+        elif math.isinf(T):
+            part = np.where(np.isneginf(row), 0.0, 1.0)
+        else:
+            part = np.array([math.exp((x - max(row)) / T) for x in row])
+        out[place] = part / sum(part)
+    return out
+
+
+def warm_ends(s, T):
+    """Right, by T so small or large that the limit is reached."""
+    return share(np.where(np.isneginf(s), -np.inf, s / min(max(T, 1e-3), 1e12)))
+
+
+def warm_at(T, wrong):
+    """Right, but for one T."""
+    return lambda s, given: wrong(s) if given == T else warm(s, given)
+
+
+def one_by_sums(head, W_Q, W_K, W_V, W_O):
+    """Right, values first."""
+    d_k, d_v = W_K.shape[-1], W_V.shape[-1]
+    front = ((0, 0),) * (W_Q.ndim - 1)
+    asks = np.pad(W_Q, (*front, (d_v, 0))) * math.sqrt(1 + d_v / d_k)
+    out = np.pad(W_O, (*front[:-1], (0, d_k), (0, 0)))
+    return head(asks, np.concatenate([W_V, W_K], -1), out)
+
+
+def one_wrong(head, W_Q, W_K, W_V, W_O, factor=None, turned=False, doubled=False, axis=-1):
+    d_k, d_v = W_K.shape[-1], W_V.shape[-1]
+    factor = math.sqrt((d_k + d_v) / d_k) if factor is None else factor(d_k, d_v)
+    rest = np.zeros(W_V.shape)
+    if doubled:
+        rest = factor * np.stack([W_Q[..., i % d_k] for i in range(d_v)], -1)
+    parts = [rest, factor * W_Q] if turned else [factor * W_Q, rest]
+    kept = np.zeros((*W_O.shape[:-2], d_k, W_O.shape[-1]))
+    return head(
+        np.concatenate(parts, axis),
+        np.concatenate([W_K, W_V], axis),
+        np.concatenate([kept, W_O], axis - 1),
+    )
+
+
+def one_fixed_width(head, W_Q, W_K, W_V, W_O):
+    rest, kept = np.zeros((len(W_Q), 3)), np.zeros((4, W_O.shape[-1]))
+    return head(
+        np.hstack([W_Q * math.sqrt(7 / 4), rest]), np.hstack([W_K, W_V]), np.vstack([kept, W_O])
+    )
+
+
+SETTINGS = ("whole", "removed", "baseline")
+
+
+def evidence(train, seeds):
+    """Right, by sums."""
+    runs = {s: [train(s, n) for n in seeds] for s in SETTINGS}
+    gaps = [a - b for a, b in zip(runs["whole"], runs["removed"], strict=True)]
+
+    def both(x):
+        mean = sum(x) / len(x)
+        return mean, math.sqrt(sum((a - mean) ** 2 for a in x) / (len(x) - 1))
+
+    stats = [both(runs[s]) for s in SETTINGS]
+    return [m for m, _ in stats], [s for _, s in stats], list(both(gaps))
+
+
+def evidence_with(mean=None, spread=None, gap=None, order=SETTINGS, seeds_of=lambda s, n: n):
+    def compare(train, seeds):
+        runs = np.array([[train(s, n) for n in seeds_of(s, list(seeds))] for s in order])
+        d = runs[0] - runs[1]
+        return (
+            runs.mean(1) if mean is None else mean(runs),
+            runs.std(1, ddof=1) if spread is None else spread(runs),
+            np.array([d.mean(), d.std(ddof=1)]) if gap is None else np.array(gap(runs)),
+        )
+
+    return compare
+
+
+def evidence_twice(train, seeds):
+    means = [np.mean([train(s, n) for n in seeds]) for s in SETTINGS]
+    spreads = [np.std([train(s, n) for n in seeds], ddof=1) for s in SETTINGS]
+    d = [train("whole", n) - train("removed", n) for n in seeds]
+    return means, spreads, [np.mean(d), np.std(d, ddof=1)]
+
+
+def torch_joined(pairs, real, layer, function):
+    return np.einsum("qk,bk->bqk", pairs, real).astype(bool)[:, None]
+
+
+def torch_right(pairs, real, layer, function):
+    pads = np.logical_not(real)
+    return layer(pairs == 0, pads), function(torch_joined(pairs, real, layer, function))
+
+
+def torch_floats(pairs, real, layer, function):
+    """Right: what is added is written out."""
+    hide = np.where(pairs, 0.0, -np.inf)
+    pads = np.where(real, 0.0, -np.inf)
+    return layer(hide, pads), function(hide + pads[:, None, None])
+
+
+def torch_with(layer_of=None, function_of=None):
+    def to_torch(pairs, real, layer, function):
+        right = torch_joined(pairs, real, layer, function)
+        own = (~pairs, ~real) if layer_of is None else layer_of(pairs, real)
+        return layer(*own), function(right if function_of is None else function_of(pairs, real))
+
+    return to_torch
+
+
+def way_back(s, m, v, g):
+    """Right, by the table of derivatives, row by row."""
+    w = safe_right(s, m)
+    grad_s = np.zeros(s.shape)
+    for place in np.ndindex(s.shape[:-1]):
+        row, up = w[place], np.asarray(v)[place[:-1]] @ g[place]
+        grad_s[place] = (np.diag(row) - np.outer(row, row)) @ up
+    return grad_s, np.einsum("...qk,...qd->...kd", w, g)
+
+
+def way_back_float32(s, m, v, g):
+    return tuple(x.astype(np.float32) for x in way_back(s, m, v, g))
+
+
+def way_with(weights, grad_of=None, clean=(False, False)):
+    def backward(s, m, v, g):
+        w = weights(s, m)
+        up = np.einsum("...qd,...kd->...qk", g, v)
+        made = w * (up - np.einsum("...qk,...qk->...q", w, up)[..., None])
+        grad_s = made if grad_of is None else grad_of(w, up, m)
+        grad_v = np.einsum("...qk,...qd->...kd", w, g)
+        return tuple(
+            np.nan_to_num(x) if mend else x for x, mend in zip((grad_s, grad_v), clean, strict=True)
+        )
+
+    return backward
+
+
+def way_scores_only(s, m, v, g):
+    return way_back(s, m, v, g)[0], way_with(lambda s, m: share(hidden(s, m, -1e9)))(s, m, v, g)[1]
+
+
+def way_axis(s, m, v, g):
+    w = safe_right(s, m)
+    up = g @ v.T
+    return w * (up - (w * up).sum(1, keepdims=True)), w.T @ g
+
+
 WRONG = {
+    "softmax.temperature": [
+        (lambda s, T: share(s), "an ordinary T", "Where does it go in"),
+        (lambda s, T: share(s * T), "an ordinary T", "make the scores larger"),
+        (lambda s, T: share(s) / T, "an ordinary T", "you divided the weights"),
+        (lambda s, T: share(s) ** (1 / T), "an ordinary T", "the right ratios"),
+        (lambda s, T: share(s / T**0.5), "an ordinary T", "Where did that root"),
+        (lambda s, T: share((s / T).T).T, "an ordinary T", "one query's weights"),
+        (lambda s, T: np.exp(s / T) / np.exp(s / T).sum(-1, keepdims=True), "a cold row", "NaN"),
+        (lambda s, T: share(s / max(T, 0.1)), "a cold row", "go below some number"),
+        (lambda s, T: share(s / T), "T = 0, and a tie", "divided by 0 is infinite"),
+        (warm_at(0, lambda s: np.eye(5)[s.argmax(-1)]), "T = 0, and a tie", "all to the first"),
+        (warm_at(0, lambda s: 1.0 * (s == s.max(-1, keepdims=True))), "T = 0, and a tie", "1 each"),
+        (warm_at(0, lambda s: 0 * s + 1 / 5), "T = 0, and a tie", "At which end is that so"),
+        (
+            warm_at(0, lambda s: (s == s.max()) / (s == s.max()).sum()),
+            "T = 0, and a tie",
+            "One row has everything",
+        ),
+        (warm_at(0, lambda s: s / s[5]), "T = 0, and a tie", "Your code stopped at T = 0"),
+        (warm_at(np.inf, lambda s: share(s / np.inf)), "T infinite, a key hidden", "not a number"),
+        (
+            warm_at(np.inf, lambda s: 0 * np.nan_to_num(s) + 1 / 5),
+            "T infinite, a key hidden",
+            "Does any temperature bring it back",
+        ),
+        (warm_at(np.inf, lambda s: warm(s, 0)), "T infinite, a key hidden", "the other end"),
+        (
+            lambda s, T: warm(s, T) if s.ndim == 2 else (s == s.max(1, keepdims=True)) * 1.0,
+            "a batch in front",
+            "count your axes from the back",
+        ),
+    ],
+    "why_three.one_array": [
+        (lambda *a: one_wrong(*a, factor=lambda k, v: 1), "one head", "too even"),
+        (
+            lambda *a: one_wrong(*a, factor=lambda k, v: (k / (k + v)) ** 0.5),
+            "one head",
+            "more even",
+        ),
+        (lambda *a: one_wrong(*a, factor=lambda k, v: 1 + v / k), "one head", "too large"),
+        (lambda *a: one_wrong(*a, factor=lambda k, v: (1 + k / v) ** 0.5), "one head", "with d_v"),
+        (lambda *a: one_wrong(*a, turned=True), "one head", "In which order stand"),
+        (lambda *a: one_wrong(*a, doubled=True), "one head", "is not to ask"),
+        (
+            lambda head, Q, K, V, out: head(Q, K, np.resize(out, (K.shape[-1], out.shape[-1]))),
+            "one head",
+            "holds the keys only",
+        ),
+        (
+            lambda head, Q, K, V, out: head(Q, np.hstack([K, V]), out),
+            "one head",
+            "Your code stopped",
+        ),
+        (one_fixed_width, "more values than keys", "right by luck"),
+        (lambda *a: one_wrong(*a, axis=1), "three heads at once", "counts axes from the front"),
+    ],
+    "why_three.compare": [
+        (evidence_with(mean=lambda r: r.mean(1)[::-1]), "no luck at all", "another order"),
+        (evidence_with(mean=lambda r: r.mean(1) * [1, 1, 0]), "no luck at all", "looks at nothing"),
+        (
+            evidence_with(gap=lambda r: ((r[0] - r[2]).mean(), (r[0] - r[2]).std(ddof=1))),
+            "no luck at all",
+            "whole minus baseline",
+        ),
+        (
+            evidence_with(gap=lambda r: ((r[1] - r[0]).mean(), (r[1] - r[0]).std(ddof=1))),
+            "no luck at all",
+            "the other sign",
+        ),
+        (
+            evidence_with(gap=lambda r: (1 - r[1].mean() / r[0].mean(), 0)),
+            "no luck at all",
+            "as a share",
+        ),
+        (evidence_with(mean=lambda r: r.max(1)), "one setting that varies", "best seed"),
+        (evidence_with(mean=lambda r: np.median(r, 1)), "one setting that varies", "medians"),
+        (
+            evidence_with(
+                spread=lambda r: r.std(1), gap=lambda r: ((r[0] - r[1]).mean(), (r[0] - r[1]).std())
+            ),
+            "one setting that varies",
+            "divided by n",
+        ),
+        (
+            evidence_with(spread=lambda r: r.std(1, ddof=1) / math.sqrt(len(r[0]))),
+            "one setting that varies",
+            "root of n",
+        ),
+        (
+            evidence_with(spread=lambda r: r.max(1) - r.min(1)),
+            "one setting that varies",
+            "highest minus lowest",
+        ),
+        (
+            evidence_with(seeds_of=lambda s, n: [i for i, _ in enumerate(n)]),
+            "one setting that varies",
+            "Which seeds were you given",
+        ),
+        (
+            evidence_with(
+                mean=lambda r: r[:, 0],
+                spread=lambda r: 0 * r[:, 0],
+                gap=lambda r: (r[0, 0] - r[1, 0], 0),
+            ),
+            "one setting that varies",
+            "the first seed only",
+        ),
+        (
+            evidence_with(
+                gap=lambda r: (
+                    (r[0] - r[1]).mean(),
+                    math.sqrt(r[0].var(ddof=1) + r[1].var(ddof=1)),
+                )
+            ),
+            "luck that both share",
+            "added the two variances",
+        ),
+        (
+            evidence_with(
+                gap=lambda r: (
+                    (r[0] - r[1]).mean(),
+                    abs(r[0].std(ddof=1) - r[1].std(ddof=1)),
+                )
+            ),
+            "luck that both share",
+            "subtracted the spreads",
+        ),
+        (
+            evidence_with(
+                gap=lambda r: (
+                    (r[0] - r[1]).mean(),
+                    (np.sort(r[0]) - np.sort(r[1])).std(ddof=1),
+                )
+            ),
+            "luck that both share",
+            "the best run with the best",
+        ),
+        (evidence_twice, "a run takes an hour", "trained twice with one seed"),
+    ],
+    "masks.to_torch": [
+        (torch_with(lambda p, r: (p, ~r)), "a rule about pairs", "future only"),
+        (torch_with(lambda p, r: (~p, r)), "a rule about pairs", "a word, or a pad"),
+        (
+            torch_with(None, lambda p, r: ~(p & r[:, None])[:, None]),
+            "a rule about pairs",
+            "Does True keep there",
+        ),
+        (
+            torch_with(
+                lambda p, r: (1.0 - p, 1.0 - r), lambda p, r: 1.0 * (p & r[:, None])[:, None]
+            ),
+            "a rule about pairs",
+            "Nothing is hidden",
+        ),
+        (
+            torch_with(None, lambda p, r: 1.0 * (p & r[:, None])[:, None]),
+            "a rule about pairs",
+            "Your function hides nothing",
+        ),
+        (torch_with(lambda p, r: (1 - p, 1 - r)), "a rule about pairs", "A mask was refused"),
+        (torch_with(None, lambda p, r: p), "and pads", "one mask for everything"),
+        (torch_with(lambda p, r: (~p, r & False)), "and pads", "Your layer looks at pads"),
+        (
+            torch_with(None, lambda p, r: (p | r[:, None])[:, None]),
+            "a rule about pairs",
+            "of two rules allows it",
+        ),
+        (
+            torch_with(None, lambda p, r: p if r.all() else p & r[:, None]),
+            "and pads",
+            "Which axis is missing",
+        ),
+    ],
+    "masks.empty_gradient": [
+        (way_with(safe_right, lambda w, up, m: w * up), "all may look", "What is taken off"),
+        (
+            way_with(safe_right, lambda w, up, m: w * (up - up.mean(-1, keepdims=True))),
+            "all may look",
+            "the plain mean",
+        ),
+        (
+            way_with(safe_right, lambda w, up, m: up - (w * up).sum(-1, keepdims=True)),
+            "all may look",
+            "Which factor stands in front",
+        ),
+        (
+            way_with(safe_right, lambda w, up, m: w * (up - (w * up).sum(0))),
+            "all may look",
+            "summed over the queries",
+        ),
+        (way_with(safe_right, lambda w, up, m: up), "all may look", "gradient of the weights"),
+        (lambda s, m, v, g: (g @ v, g), "all may look", "Write the shapes down"),
+        (way_with(lambda s, m: share(s)), "some are hidden", "Were they looked at"),
+        (way_with(lambda s, m: share(s) * m), "some are hidden", "add up to 1"),
+        (
+            way_with(
+                lambda s, m: share(s),
+                lambda w, up, m: m * w * (up - (w * up).sum(-1, keepdims=True)),
+            ),
+            "some are hidden",
+            "You hid the gradients",
+        ),
+        (way_with(lambda s, m: share(hidden(s, m))), "a row that sees nothing", "be born"),
+        (
+            way_with(lambda s, m: share(hidden(s, m)), clean=(True, True)),
+            "a row that sees nothing",
+            "V lost what the honest rows",
+        ),
+        (
+            way_with(lambda s, m: share(hidden(s, m)), clean=(True, False)),
+            "a row that sees nothing",
+            "Which product carried it",
+        ),
+        (way_with(lambda s, m: share(hidden(s, m, -1e9))), "a row that sees nothing", "keys alike"),
+        (way_scores_only, "a row that sees nothing", "still sends something"),
+        (way_axis, "a batch in front", "turns all axes"),
+    ],
     "cross_attention.layer": [
         (cross_axis, "one query", "all your weights are 1"),
         (lambda *a: cross_right(*a, root=1), "one query", "the bare dot products"),
@@ -3896,6 +4271,11 @@ WRONG = {
 }
 
 RIGHT = {
+    "softmax.temperature": [warm, warm_ends, lambda s, T: warm(s, T).tolist()],
+    "why_three.one_array": [one_by_sums],
+    "why_three.compare": [evidence],
+    "masks.to_torch": [torch_right, torch_floats],
+    "masks.empty_gradient": [way_back, way_back_float32],
     "cross_attention.layer": [cross_right, cross_by_rows],
     "cross_attention.padded": [pairs_right, pairs_by_cutting],
     "cross_attention.repair": [stack_with, stack_prepared],

@@ -14,6 +14,7 @@ from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, S
 from qkv.checks.ladder import numbers, sizes
 from qkv.core.dot_product import dot_product_scores
 from qkv.core.projections import project, project_qkv
+from qkv.core.scaled_dot_product import scaled_dot_product_attention
 
 
 def _matrix(array: np.ndarray) -> str:
@@ -307,6 +308,77 @@ def swap() -> Choice:
             "Q and K swap their rows 1 and 3, so the scores swap these rows *and* these columns."
             " No new number appears anywhere: attention by itself does not know the order of the"
             " words. Chapter 13 mends that."
+        ),
+    )
+
+
+@register("projections.mixing")
+def mixing() -> Row:
+    """Say which rows move when one word is exchanged: projections do not mix, weights do."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(5, 8))
+    other = X.copy()
+    other[3] = rng.normal(size=8)
+    W = [rng.normal(size=(8, width)) for width in (4, 4, 2)]
+
+    def arrays(X: np.ndarray) -> list[np.ndarray]:
+        q, k, v = project_qkv(X, X, *W)
+        return [q, v, *scaled_dot_product_attention(q, k, v)[::-1]]
+
+    moved = tuple(
+        float((np.abs(a - b).max(axis=-1) > 1e-12).sum())
+        for a, b in zip(arrays(X), arrays(other), strict=True)
+    )
+    n = float(len(X))
+    return Row(
+        title="Exchange one word",
+        prompt=(
+            r"In *she ate an apple .* you exchange the one word *apple*: row 3 of $\X$ becomes"
+            " another row. In self-attention without a mask, in how many **rows** do the numbers"
+            r" of $\Q$, of $\V$, of the weights and of the output change?"
+        ),
+        labels=("rows of Q", "rows of V", "rows of the weights", "rows of the output"),
+        answer=moved,
+        right=(
+            "Right. A projection reads its own row and no other. The weights do the mixing: every"
+            " query has a score with the changed key, and every output takes some of its value."
+        ),
+        otherwise="For each array: which rows of X does one of its rows read?",
+        wrong=(
+            Wrong(
+                (1.0, 1.0, 1.0, 1.0),
+                "So nobody else noticed. Who else has a score with the key of *apple*?",
+            ),
+            Wrong(
+                (n, n, n, n),
+                "So the projections mix. Which rows of X does row 0 of X W_Q read?",
+            ),
+            Wrong(
+                (1.0, 1.0, 1.0, n),
+                "The output of every row moves: right. Can weights stay when a key changes, and"
+                " who looks at that key?",
+            ),
+            Wrong(
+                (1.0, 1.0, n, 1.0),
+                "All weights move, and the output is made with them. Whose output stays, then?",
+            ),
+            Wrong(
+                (1.0, n, n, n),
+                "V is a projection too. Which rows of X does row 0 of X W_V read?",
+            ),
+            Wrong(
+                (n, 1.0, n, n),
+                "Q is a projection too. Which rows of X does row 0 of X W_Q read?",
+            ),
+        ),
+        hints=(
+            "Row i of X W is row i of X, times W. Apply that to Q and V.",
+            "One row of K changes. In which rows of the scores does that key have a column?",
+            "Each row of the weights changes, and each output is a mean with such a row.",
+        ),
+        solution=(
+            f"{moved[0]:g}, {moved[1]:g}, {moved[2]:g} and {moved[3]:g}. Up to Q, K and V each word"
+            " is alone; the weights are the only place where words meet."
         ),
     )
 
