@@ -834,6 +834,37 @@ def foot_in_place(attend, X, memory):
     return np.array(out, dtype=float).T
 
 
+def mixing_right(attend, v):
+    base = attend(v)
+    columns = []
+    for j in range(len(v)):
+        other = v.copy()
+        other[j] += 2.0
+        columns.append((attend(other) - base)[:, -1] / 2)
+    return np.stack(columns, axis=1)
+
+
+def mixing_with_the_addend(attend, v):
+    ones = np.eye(len(v))[:, :, None] * np.ones(v.shape[1])
+    return np.stack([attend(one).mean(axis=1) for one in ones], axis=1)
+
+
+def mixing_square(attend, v):
+    table = np.zeros((len(v), len(v)))
+    table[:] = mixing_right(attend, v)
+    return table
+
+
+def mixing_two_columns(attend, v):
+    return mixing_right(attend, v) if v[0, 1] else None
+
+
+def mixing_in_place(attend, v):
+    table = mixing_right(attend, v)
+    v[:] = 0
+    return table
+
+
 # (function, rung, words of the question)
 # --- why_three -----------------------------------------------------------------------------------
 
@@ -2524,6 +2555,39 @@ def way_axis(s, m, v, g):
 
 
 WRONG = {
+    "projections.measure": [
+        (lambda attend, v: attend(v), "each token for itself", "returned the output"),
+        (lambda attend, v: attend(v) @ v.T, "each token for itself", "not zero"),
+        (lambda attend, v: 0 * mixing_right(attend, v), "each token for itself", "all zeros"),
+        (lambda attend, v: np.ones((len(v), len(v))), "each token for itself", "in full"),
+        (
+            lambda attend, v: mixing_right(attend, v) * v.shape[1],
+            "each token for itself",
+            "columns of a row up",
+        ),
+        (lambda attend, v: attend(v[:1]), "each token for itself", "which of your arrays"),
+        (
+            lambda attend, v: (np.abs(mixing_right(attend, v)) > 1e-9).astype(float),
+            "attention",
+            "who reaches whom",
+        ),
+        (lambda attend, v: mixing_right(attend, v).T, "attention", "Your columns add up to 1"),
+        (lambda attend, v: np.eye(len(v)), "attention", "no token reaches another"),
+        (
+            lambda attend, v: mixing_right(attend, v) / mixing_right(attend, v).max(),
+            "attention",
+            "your largest entry",
+        ),
+        (
+            lambda attend, v: mixing_right(attend, v) / mixing_right(attend, v).sum(axis=0),
+            "attention",
+            "one whole to give away",
+        ),
+        (mixing_square, "more queries than keys", "takes the two for equal"),
+        (mixing_two_columns, "one column", "asks for another"),
+        (mixing_with_the_addend, "something is added", "when all values are zero"),
+        (mixing_in_place, "inputs untouched", "writes into its argument"),
+    ],
     "softmax.temperature": [
         (lambda s, T: share(s), "an ordinary T", "Where does it go in"),
         (lambda s, T: share(s * T), "an ordinary T", "make the scores larger"),
@@ -4271,6 +4335,12 @@ WRONG = {
 }
 
 RIGHT = {
+    "projections.measure": [
+        mixing_right,
+        lambda attend, v: (
+            mixing_with_the_addend(attend, v) - attend(np.zeros(v.shape)).mean(axis=1)[:, None]
+        ).tolist(),
+    ],
     "softmax.temperature": [warm, warm_ends, lambda s, T: warm(s, T).tolist()],
     "why_three.one_array": [one_by_sums],
     "why_three.compare": [evidence],

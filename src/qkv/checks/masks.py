@@ -186,6 +186,135 @@ def large_number() -> Choice:
     )
 
 
+@register("masks.empty_values")
+def empty_values() -> Row:
+    """Follow the gradient of an empty row to a value that it may not see."""
+    powers = np.array([[1.0, 2.0, 5.0]])
+    scores, nothing = np.log(powers), np.zeros((1, 3), dtype=bool)
+    slope = np.ones((1, 1))
+
+    def to_the_third(seen: np.ndarray) -> float:
+        return float((softmax(seen).swapaxes(-1, -2) @ slope)[2, 0])
+
+    zeros = to_the_third(_hidden(scores, nothing))
+    filled = to_the_third(_hidden(scores, nothing, -1e9))
+    added = to_the_third(scores - 1e9)
+    return Row(
+        title="A value that nobody may see",
+        prompt=(
+            r"A row may look at none of its three keys; their scores are $\log 1$, $\log 2$ and"
+            r" $\log 5$. Each value is one number, and the loss grows with the row's output at"
+            r" slope $1$. How large is the gradient that the *third value* gets from this row, for"
+            r" three ways to hide all keys: $-\infty$ (and zeros for an empty row), $-10^9$"
+            r" *filled in*, and $-10^9$ *added* in float64?"
+        ),
+        labels=("minus infinity", "filled in", "added"),
+        answer=(zeros, filled, added),
+        right=(
+            "Right. A value's gradient from a row is its weight there, so what the empty row sees"
+            " in secret is also what it trains."
+        ),
+        otherwise="Which weights has the row in each case, and what is the output's slope by v?",
+        tolerance=1e-3,
+        wrong=(
+            Wrong((0, 0, 0), "All zeros: in which of the three are the weights really zeros?"),
+            Wrong(
+                (filled, filled, added),
+                "With minus infinity this library gives an empty row zeros. What do zero weights"
+                " hand back?",
+            ),
+            Wrong(
+                (zeros, filled, filled),
+                "In float32 you would be right. Do differences of scores survive beside a billion"
+                " in float64?",
+            ),
+            Wrong(
+                (zeros, added, added),
+                "Filled in, every score is the same number. Which weights do three equal scores"
+                " get?",
+            ),
+            Wrong(
+                (zeros, added, filled),
+                "These two are exchanged. Which way replaces the scores, and which one shifts"
+                " them?",
+            ),
+            Wrong(
+                (zeros, 1, 1),
+                "The slope of the loss is 1, but it reaches the third value through a weight."
+                " Which one?",
+            ),
+            Wrong(
+                (zeros, filled, powers[0, 2]),
+                "That is the power of e. By what is it divided to be a weight?",
+            ),
+        ),
+        hints=(
+            r"The output is $\sum_j w_j v_j$, so its slope by $v_3$ is $w_3$.",
+            "Zeros in the first case; three equal scores in the second; the scores as if there"
+            " were no mask in the third.",
+            r"The powers of e are $1$, $2$ and $5$.",
+        ),
+        solution=(
+            rf"${zeros:g}$; ${filled:.4f}$, one of three equal weights; ${added:g}$, the weight"
+            r" without any mask, $5/8$. A hidden value is trained by a row that was to see nothing,"
+            r" and no message says so."
+        ),
+    )
+
+
+@register("masks.true")
+def true() -> Choice:
+    """Say what is seen when a mask of words is taken for a mask of pads."""
+    n, n_words = 7, 4
+    is_word = np.arange(n) < n_words
+    layer, _ = _torch_rules(np.zeros((1, 1, 1, n)))
+    seen = np.flatnonzero(layer(np.zeros((1, n), bool), is_word[None]).ravel()).tolist()
+    words, pads = np.flatnonzero(is_word).tolist(), np.flatnonzero(~is_word).tolist()
+    return Choice(
+        title="Predict: a mask of words",
+        prompt=(
+            f"A sentence has {n_words} words and {n - n_words} pads. Somebody has `is_word`, True"
+            " at the words, and calls `nn.MultiheadAttention` with `key_padding_mask=is_word`."
+            " There is no other mask. What does the first word look at?"
+        ),
+        options=(
+            Option(
+                "at the four words",
+                "That was the intention. What does True mean in this argument: a key that may be"
+                " looked at, or a pad?",
+                seen == words,
+            ),
+            Option(
+                "at words and pads alike",
+                "That is what an integer or float mask of 0 and 1 would give, nearly. Is a bool"
+                " mask added, or does it hide?",
+                len(seen) == n,
+            ),
+            Option(
+                "at the three pads",
+                "True means: this key is a pad. So the four words are hidden, and what is left are"
+                " the pads. Nothing fails: every row has keys, and sums to 1.",
+                seen == pads,
+            ),
+            Option(
+                "at nothing: its row is NaN",
+                "A row is empty when *all* its keys are hidden. How many are hidden here?",
+                not seen,
+            ),
+        ),
+        hints=(
+            "Read the line of `key_padding_mask` in the table above.",
+            "True at the words says to this layer: the words are pads.",
+            "It hides where True stands. Which keys are left?",
+        ),
+        solution=(
+            "**At the three pads.** The right call is `key_padding_mask=~is_word`. With sentences"
+            " of full length the same slip shows at once, for then every key is hidden and each"
+            " row is NaN."
+        ),
+    )
+
+
 @register("masks.shift")
 def shift() -> Choice:
     """Say which row of the weights belongs to the choice of a word."""
