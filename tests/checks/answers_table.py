@@ -2504,7 +2504,8 @@ def torch_floats(pairs, real, layer, function):
     """Right: what is added is written out."""
     hide = np.where(pairs, 0.0, -np.inf)
     pads = np.where(real, 0.0, -np.inf)
-    return layer(hide, pads), function(hide + pads[:, None, None])
+    joined = function(attn_mask=hide + pads[:, None, None])
+    return layer(key_padding_mask=pads, attn_mask=hide), joined
 
 
 def torch_with(layer_of=None, function_of=None):

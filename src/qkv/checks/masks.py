@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -1166,8 +1167,8 @@ def leak_test() -> Code:
     )
 
 
-TorchLayer = Callable[[object, object], np.ndarray]
-TorchFunction = Callable[[object], np.ndarray]
+TorchLayer = Callable[..., np.ndarray]
+TorchFunction = Callable[..., np.ndarray]
 
 
 def _addend(mask: object, name: str, true_hides: bool) -> np.ndarray:
@@ -1184,17 +1185,28 @@ def _torch_rules(scores: np.ndarray) -> tuple[TorchLayer, TorchFunction]:
     """Return a layer and a function that read masks as torch's do, over (batch, heads, q, k)."""
     batch, _, n_q, n_k = scores.shape
 
-    def layer(attn_mask: object, key_padding_mask: object) -> np.ndarray:
-        pairs = _addend(attn_mask, "attn_mask", true_hides=True)
-        pads = _addend(key_padding_mask, "key_padding_mask", true_hides=True)
+    def masks(
+        names: tuple[str, ...], given: tuple[object, ...], named: dict[str, object]
+    ) -> list[Any]:
+        """Return the masks in the order of their names, as a call to torch would take them."""
+        by_name = dict(zip(names, given, strict=False)) | named
+        if len(given) > len(names) or set(by_name) != set(names):
+            raise TypeError(f"takes {' and '.join(names)}; got {len(given) + len(named)} masks")
+        return [by_name[name] for name in names]
+
+    def layer(*given: object, **named: object) -> np.ndarray:
+        rule, is_pad = masks(("attn_mask", "key_padding_mask"), given, named)
+        pairs = _addend(rule, "attn_mask", true_hides=True)
+        pads = _addend(is_pad, "key_padding_mask", true_hides=True)
         if pairs.shape != (n_q, n_k):
             raise ValueError(f"attn_mask has shape {pairs.shape}, and should have {(n_q, n_k)}")
         if pads.shape != (batch, n_k):
             raise ValueError(f"key_padding_mask has shape {pads.shape}, not {(batch, n_k)}")
         return softmax(scores + pairs + pads[:, None, None, :])
 
-    def function(attn_mask: object) -> np.ndarray:
-        return softmax(scores + _addend(attn_mask, "attn_mask", true_hides=False))
+    def function(*given: object, **named: object) -> np.ndarray:
+        (rule,) = masks(("attn_mask",), given, named)
+        return softmax(scores + _addend(rule, "attn_mask", true_hides=False))
 
     return layer, function
 
