@@ -88,7 +88,11 @@ from qkv.core.positions import (
     sinusoidal_positions,
 )
 from qkv.core.projections import project, project_qkv
-from qkv.core.rollout import attention_rollout
+from qkv.core.rollout import (
+    attention_rollout,
+    same_output_directions,
+    weighted_value_norms,
+)
 from qkv.core.scaled_dot_product import (
     AttentionSteps,
     attention_steps,
@@ -206,6 +210,7 @@ __all__ = [
     "rotary_attention",
     "rotary_positions",
     "rotary_positions_halves",
+    "same_output_directions",
     "scaled_dot_product_attention",
     "self_attention",
     "self_attention_flops",
@@ -227,6 +232,7 @@ __all__ = [
     "unstack_heads",
     "vector_length",
     "vocabulary_scores",
+    "weighted_value_norms",
     "window_mask",
     "xavier_uniform",
 ]

@@ -297,17 +297,17 @@ def as_stacked(name: str, x: object, n_heads: object, exactly: bool = False) -> 
     return x, n_heads
 
 
-def as_writing_heads(heads: object, W_O: object) -> tuple[Array, Array]:
+def as_writing_heads(heads: object, W_O: object, name: str = "heads") -> tuple[Array, Array]:
     """Return `heads` (..., n_heads, n, d_v) and `W_O` (n_heads * d_v, d_model) as floats."""
-    heads = as_floats("heads", heads, "n_heads n d_v")
+    heads = as_floats(name, heads, "n_heads n d_v")
     W_O = as_floats("W_O", W_O, "n_heads*d_v d_model", exactly=True)
     rows = heads.shape[-3] * heads.shape[-1]
     if W_O.shape[0] != rows:
         raise ShapeError(
-            f"W_O must have n_heads*d_v={rows} rows, got {W_O.shape[0]}: heads is {heads.shape},"
+            f"W_O must have n_heads*d_v={rows} rows, got {W_O.shape[0]}: {name} is {heads.shape},"
             f" W_O is {W_O.shape}{_transposed(W_O.shape[1] == rows)}"
         )
-    check_dot_products_fit("heads", heads, "a column of W_O", W_O.T)
+    check_dot_products_fit(name, heads, "a column of W_O", W_O.T)
     return heads, W_O
 
 
@@ -589,6 +589,20 @@ def as_weights_by_layer(weights_by_layer: object) -> list[Array]:
             )
         check_leading_axes("layer 0", layers[0][..., 0, :, :], f"layer {i}", layer[..., 0, :, :])
     return layers
+
+
+def as_weights_and_values(weights: object, v: object, W_O: object) -> tuple[Array, Array, Array]:
+    """Return the weights and values of all heads of a layer, and W_O, if they fit together."""
+    weights = as_floats("weights", weights, "n_heads n_q n_k")
+    v, W_O = as_writing_heads(v, W_O, "v")
+    n_k = weights.shape[-1]
+    if v.shape[-2] != n_k:
+        raise ShapeError(
+            f"v must have n_k={n_k} rows, one for each column of weights, got {v.shape[-2]}:"
+            f" weights is {weights.shape}, v is {v.shape}"
+        )
+    check_leading_axes("weights", weights, "v", v)
+    return weights, v, W_O
 
 
 def as_weights(weights: object) -> Array:

@@ -1,4 +1,4 @@
-"""Attention rollout: a guess, from the weights alone, at what the last rows are made of."""
+"""Weights read as an explanation: rollout, lengths of what is written, and what weights hide."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_weights_by_layer
+from qkv.core.inputs import Array, as_floats, as_weights_and_values, as_weights_by_layer
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -61,3 +61,99 @@ def attention_rollout(
         step = 0.5 * stay + 0.5 * weights.mean(axis=-3)
         rollout = step @ rollout
     return rollout
+
+
+def weighted_value_norms(
+    weights: Float[Array, "*batch n_heads n_q n_k"],
+    v: Float[Array, "*batch n_heads n_k d_v"],
+    W_O: Float[Array, "n_heads*d_v d_model"],
+) -> Float[Array, "*batch n_q n_k"]:
+    r"""Measure what each key writes into each query's row: weight and value together.
+
+    .. math:: N_{tj} = \Bigl\| \sum_i w_{tj}^{(i)}\, v_j^{(i)} W_O^{(i)} \Bigr\|
+
+    A key with a large weight and a value near zero writes nothing, and heads that write against
+    each other cancel. The length says how much is written, not whether anything reads it.
+
+    Parameters
+    ----------
+    weights : array, shape (..., n_heads, n_q, n_k)
+        Attention weights of one layer.
+    v : array, shape (..., n_heads, n_k, d_v)
+        The values of its heads.
+    W_O : array, shape (n_heads * d_v, d_model)
+        The matrix that writes.
+
+    Returns
+    -------
+    norms : array, shape (..., n_q, n_k)
+        One length for each query and key.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or an axis has size 0.
+    ValueError
+        If an entry is NaN or infinite, or a product could overflow.
+
+    References
+    ----------
+    Kobayashi et al., "Attention is not only a weight" (2020), section 3 and equation 4.
+
+    Examples
+    --------
+    >>> import qkv
+    >>> weights = [[[0.9, 0.1]], [[0.5, 0.5]]]
+    >>> v = [[[0.0], [3.0]], [[0.0], [4.0]]]
+    >>> print(qkv.weighted_value_norms(weights, v, [[1.0, 0.0], [0.0, 1.0]]).round(2))
+    [[0.   2.02]]
+    """
+    weights, v, W_O = as_weights_and_values(weights, v, W_O)
+    n_heads, _, d_v = v.shape[-3:]
+    writes = v @ W_O.reshape(n_heads, d_v, -1)
+    return np.linalg.norm(np.einsum("...htj,...hjd->...tjd", weights, writes), axis=-1)
+
+
+def same_output_directions(v: Float[Array, "n_k d_v"]) -> Float[Array, "n_free n_k"]:
+    r"""Return the directions in which a row of weights can move while the output stays.
+
+    .. math:: \{\, d : \; d V = 0, \; d \mathbf{1} = 0 \,\}, \qquad
+        n_{free} = n_k - \operatorname{rank}[\,V \; \mathbf{1}\,] \ge n_k - d_v - 1
+
+    The weights are a mean of values with :math:`n_k` unknowns, and the output has only
+    :math:`d_v` numbers. With more keys than :math:`d_v + 1` the output cannot tell the weights.
+
+    Parameters
+    ----------
+    v : array, shape (n_k, d_v)
+        The values of one head.
+
+    Returns
+    -------
+    directions : array, shape (n_free, n_k)
+        An orthonormal basis; no rows where the weights are determined.
+
+    Raises
+    ------
+    ShapeError
+        If v has not two axes, or an axis has size 0.
+    ValueError
+        If an entry is NaN or infinite.
+
+    References
+    ----------
+    Brunner et al., "On identifiability in transformers" (2020), section 3.
+
+    Examples
+    --------
+    >>> import numpy as np, qkv
+    >>> v = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> directions = qkv.same_output_directions(v)
+    >>> directions.shape, bool(np.abs(directions @ v).max() < 1e-12)
+    ((1, 4), True)
+    """
+    v = as_floats("v", v, "n_k d_v", exactly=True)
+    ones = np.ones((len(v), 1), v.dtype)
+    U, sizes, _ = np.linalg.svd(np.hstack([v / max(np.abs(v).max(), 1e-300), ones]))
+    rank = int((sizes > len(v) * np.finfo(v.dtype).eps * sizes[0]).sum())
+    return U[:, rank:].T

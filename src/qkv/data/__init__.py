@@ -1,5 +1,14 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
+from qkv.data.known_truth import (
+    ANSWERS,
+    TruthModel,
+    TruthSteps,
+    relevant,
+    rule,
+    text_ids,
+    truth_model,
+)
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
 from qkv.data.round_table import RoundTable, round_table
@@ -9,6 +18,7 @@ from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
+    "ANSWERS",
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",
@@ -17,6 +27,8 @@ __all__ = [
     "RunningExample",
     "Sentences",
     "Terrain",
+    "TruthModel",
+    "TruthSteps",
     "UnknownWordError",
     "WordPieces",
     "WordVectors",
@@ -24,10 +36,14 @@ __all__ = [
     "minilm",
     "paper_bleu",
     "paper_table",
+    "relevant",
     "round_table",
+    "rule",
     "running_example",
     "split_words",
     "terrain",
+    "text_ids",
+    "truth_model",
     "word_pieces",
     "word_vectors",
 ]
