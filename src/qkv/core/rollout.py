@@ -155,5 +155,5 @@ def same_output_directions(v: Float[Array, "n_k d_v"]) -> Float[Array, "n_free n
     v = as_floats("v", v, "n_k d_v", exactly=True)
     ones = np.ones((len(v), 1), v.dtype)
     U, sizes, _ = np.linalg.svd(np.hstack([v / max(np.abs(v).max(), 1e-300), ones]))
-    rank = int((sizes > len(v) * np.finfo(v.dtype).eps * sizes[0]).sum())
+    rank = int((sizes > 100 * len(v) * np.finfo(v.dtype).eps * sizes[0]).sum())
     return U[:, rank:].T

@@ -35,7 +35,7 @@ Array = np.ndarray
 
 PATHS = {
     name: Path(str(files("qkv.data").joinpath(f"known_truth_{name}.safetensors")))
-    for name in ("open", "hidden")
+    for name in ("one", "two", "hidden")
 }
 LETTERS, DIGITS = "ABCD", "01234"
 PAIRS = tuple((a, b) for a in range(4) for b in range(4) if a != b)
@@ -349,7 +349,12 @@ def precision(scores: Array, truth: Array) -> Array:
 
 
 def other_weights(weights: Array, v: Array, share: float = 1.0) -> Array:
-    """Return other weights of one query with the same output: a line away from the largest.
+    """Return other weights of one query that have the same output.
+
+    From the given weights a straight line leads away from the largest one, along which the output
+    stays, until a weight is 0. That key is left out, and the next line begins. At the end at most
+    d_v + 1 keys have a weight (Carathéodory). Everything between is a mean of two such rows, so it
+    has the same output too.
 
     Parameters
     ----------
@@ -358,7 +363,7 @@ def other_weights(weights: Array, v: Array, share: float = 1.0) -> Array:
     v : array, shape (n_k, d_v)
         The values.
     share : float
-        How far along the line: 0 is where it starts, 1 where the first weight reaches 0.
+        0 gives the weights, 1 the end of the walk.
 
     Returns
     -------
@@ -369,18 +374,31 @@ def other_weights(weights: Array, v: Array, share: float = 1.0) -> Array:
     --------
     >>> import numpy as np
     >>> from qkv.data.known_truth import other_weights
-    >>> v = np.array([[0.0], [1.0], [2.0]])
-    >>> other = other_weights(np.array([0.2, 0.6, 0.2]), v)
-    >>> print(other.round(2), (other @ v).round(2))
-    [0.5 0.  0.5] [1.]
+    >>> v = np.array([[0.0], [1.0], [2.0], [4.0]])
+    >>> weights = np.array([0.2, 0.5, 0.2, 0.1])
+    >>> other = other_weights(weights, v)
+    >>> print(other.round(3), (weights @ v).round(3), (other @ v).round(3))
+    [0.675 0.    0.    0.325] [1.3] [1.3]
     """
-    directions = same_output_directions(v)
-    line = -directions[:, int(np.argmax(weights))] @ directions
-    falling = line < -1e-12
-    if not falling.any():
-        return np.array(weights)
-    far = (weights[falling] / -line[falling]).min()
-    return np.maximum(weights + share * far * line, 0.0)
+    far = np.array(weights, dtype=float)
+    while (line := _free_line(far, v)) is not None:
+        falling = line < -1e-12
+        far += (far[falling] / -line[falling]).min() * line
+        far[far < 1e-12] = 0.0
+    return (1 - share) * np.asarray(weights) + share * far
+
+
+def _free_line(weights: Array, v: Array) -> Array | None:
+    """Return the direction away from the largest weight that can fall; None if none can."""
+    seen = np.flatnonzero(weights > 0)
+    directions = same_output_directions(v[seen])
+    for j in np.argsort(-weights[seen].round(9), kind="stable"):
+        fall = -directions[:, j] @ directions
+        if fall[j] < -1e-9:
+            line = np.zeros(len(weights))
+            line[seen] = fall
+            return line
+    return None
 
 
 def truth_model_of(arrays: dict[str, Array]) -> TruthModel:
@@ -394,14 +412,14 @@ def truth_model_of(arrays: dict[str, Array]) -> TruthModel:
 
 
 @cache
-def truth_model(name: str = "open") -> TruthModel:
-    """Return a trained model: it answers the questions, with two layers of two heads.
+def truth_model(name: str = "two") -> TruthModel:
+    """Return a trained model that answers the questions, with two heads a layer.
 
     Parameters
     ----------
-    name : {"open", "hidden"}
-        Trained for the answers alone; or also punished for every weight that the question's row
-        gives to a token that matters.
+    name : {"two", "one", "hidden"}
+        Two layers; one layer, which cannot follow an arrow; two layers that were also punished for
+        every weight which the question's row gives to a token that matters.
 
     Examples
     --------
