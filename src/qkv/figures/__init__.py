@@ -3,6 +3,7 @@
 from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.decoded import figure_two
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.explanation import agreement_dots, row_pair, token_bars
 from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
@@ -20,6 +21,7 @@ __all__ = [
     "Block",
     "Map",
     "Outcome",
+    "agreement_dots",
     "against_offset",
     "against_width",
     "by_depth",
@@ -39,11 +41,13 @@ __all__ = [
     "named_rows",
     "outcomes",
     "projection_flow",
+    "row_pair",
     "row_path",
     "row_windows",
     "seeds",
     "signed_maps",
     "steps_needed",
+    "token_bars",
     "token_rows",
     "two_orders",
     "vectors_in_plane",
