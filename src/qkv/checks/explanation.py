@@ -43,16 +43,24 @@ def truth() -> Row:
             " other in your head: when does the answer change?"
         ),
         labels=tuple(f"{place}: {word}" for place, word in enumerate(words, 1)),
-        answer=tuple(matters),
+        answer=tuple(matters.tolist()),
         right=f"Right. The answer is {ANSWERS[rule(ids)]}, and it needs both hops.",
         otherwise="What is the answer now, and what is it when this one token is a blank?",
         wrong=(
-            Wrong(tuple(first_hop), "Where does the arrow lead? Erase what stands there."),
-            Wrong(tuple(value), "How does the reader get from the question to this value?"),
-            Wrong(tuple(letters), "Erase A0. Does the answer to this question change?"),
-            Wrong(tuple(pointed), "One arrow points to D. Does anybody who starts at D read it?"),
-            Wrong(tuple(matters + stars), "The question asks for no stars. What if one is gone?"),
-            Wrong(tuple(1 - matters), "You marked those that may go. Which may not?"),
+            Wrong(tuple(first_hop.tolist()), "Where does the arrow lead? Erase what stands there."),
+            Wrong(
+                tuple(value.tolist()), "How does the reader get from the question to this value?"
+            ),
+            Wrong(tuple(letters.tolist()), "Erase A0. Does the answer to this question change?"),
+            Wrong(
+                tuple(pointed.tolist()),
+                "One arrow points to D. Does anybody who starts at D read it?",
+            ),
+            Wrong(
+                tuple((matters + stars).tolist()),
+                "The question asks for no stars. What if one is gone?",
+            ),
+            Wrong(tuple((1 - matters).tolist()), "You marked those that may go. Which may not?"),
         ),
         hints=(
             "Follow the rule: what does the text say of D?",
@@ -280,11 +288,14 @@ def _erased(
     return [abs(x) for x in lost] if size else lost
 
 
-def _erase_case(n: int, d: int) -> Callable[[np.random.Generator], Case]:
+def _erase_case(n: int, d: int, harmful: bool) -> Callable[[np.random.Generator], Case]:
     def draw(rng: np.random.Generator) -> Case:
-        chance = _sure(int(rng.integers(10_000)), n, d)
-        X, blank = numbers(rng, n, d) / 2, numbers(rng, d) / 2
-        return Case((chance, X, blank), np.array(_erased(chance, X, blank)))
+        while True:
+            chance = _sure(int(rng.integers(10_000)), n, d)
+            X, blank = numbers(rng, n, d) / 2, numbers(rng, d) / 2
+            lost = np.array(_erased(chance, X, blank))
+            if (lost.min() < -0.01) == harmful and np.abs(lost).max() > 0.01:
+                return Case((chance, X, blank), lost)
 
     return draw
 
@@ -309,7 +320,7 @@ def erase_code() -> Code:
         rungs=(
             Rung(
                 "two tokens",
-                _erase_case(2, 3),
+                _erase_case(2, 3, harmful=False),
                 "Take the first row. What is the chance with it, what without it, and which is"
                 " subtracted from which?",
                 (
@@ -335,6 +346,11 @@ def erase_code() -> Code:
                         "You put zeros there. Which row stands for a blank?",
                     ),
                     Slip(
+                        "all but one",
+                        lambda c, X, b: _erased(c, X, b, put="rest"),
+                        "You erased all rows but one. Which one is to be erased?",
+                    ),
+                    Slip(
                         "one by one",
                         lambda c, X, b: _erased(c, X, b, kept=True),
                         "The first number is right, the second is not. What stands in row 0 when"
@@ -345,7 +361,7 @@ def erase_code() -> Code:
             ),
             Rung(
                 "seven tokens, some in the way",
-                _erase_case(7, 5),
+                _erase_case(7, 5, harmful=True),
                 "With more rows it differs. Is every other row as it was?",
                 (
                     Slip(
@@ -353,11 +369,6 @@ def erase_code() -> Code:
                         lambda c, X, b: _erased(c, X, b, size=True),
                         "You took the sign away. What of a token whose absence makes the answer"
                         " surer?",
-                    ),
-                    Slip(
-                        "all but one",
-                        lambda c, X, b: _erased(c, X, b, put="rest"),
-                        "You erased all rows but one. Which one is to be erased?",
                     ),
                 ),
             ),
@@ -382,9 +393,7 @@ def erase_code() -> Code:
     )
 
 
-def _written(
-    weights: Array, v: Array, W_O: Array, *, slip: str = ""
-) -> Array:
+def _written(weights: Array, v: Array, W_O: Array, *, slip: str = "") -> Array:
     """Return the length of what each key writes, or a slip's number."""
     parts = np.einsum("hj,hjd,hdm->hjm", weights, v, W_O)
     lengths = np.linalg.norm(parts, axis=-1)
@@ -527,12 +536,15 @@ def _as_far(weights: Array, line: Array, *, slip: str = "") -> Array:
     return np.asarray(weights + ratios[falling].min() * line)
 
 
-def _far_case(n_k: int, d_v: int) -> Callable[[np.random.Generator], Case]:
+def _far_case(n_k: int, d_v: int, least_falling: int) -> Callable[[np.random.Generator], Case]:
     def draw(rng: np.random.Generator) -> Case:
-        weights = softmax(numbers(rng, n_k) / 2)
-        directions = same_output_directions(numbers(rng, n_k, d_v))
-        line = numbers(rng, len(directions)) @ directions
-        return Case((weights, line), _as_far(weights, line))
+        while True:
+            weights = softmax(numbers(rng, n_k) / 2)
+            directions = same_output_directions(numbers(rng, n_k, d_v))
+            line = numbers(rng, len(directions)) @ directions
+            falling = int((line < 0).sum())
+            if falling == 1 if least_falling == 1 else falling >= least_falling:
+                return Case((weights, line), _as_far(weights, line))
 
     return draw
 
@@ -561,7 +573,7 @@ def other_row() -> Code:
         rungs=(
             Rung(
                 "three tokens, one direction",
-                _far_case(3, 1),
+                _far_case(3, 1, 1),
                 "Some weights fall along the line. After how many steps is each of them 0, and"
                 " which is first?",
                 (
@@ -578,12 +590,21 @@ def other_row() -> Code:
                         "cut and scaled",
                         "You cut and divided by the sum. The sum is 1 again. And the output?",
                     ),
+                    _far_slip(
+                        "smallest ratio",
+                        "Your step is negative: a rising weight was asked when it will be 0. Which"
+                        " weights may be asked?",
+                    ),
+                    _far_slip(
+                        "any size",
+                        "A weight that rises never reaches 0. Which ones may you look at?",
+                    ),
                     _far_slip("backwards", "You went against the line. Which sign has your step?"),
                 ),
             ),
             Rung(
                 "eleven tokens",
-                _far_case(11, 5),
+                _far_case(11, 5, 3),
                 "One of your weights is negative, or none is 0. Which weights ever reach 0 along"
                 " the line?",
                 (
@@ -595,15 +616,6 @@ def other_row() -> Code:
                         "first in order",
                         "You stopped at the first falling weight of the list. Which one is first"
                         " to reach 0?",
-                    ),
-                    _far_slip(
-                        "smallest ratio",
-                        "Your step is negative: a rising weight was asked when it will be 0. Which"
-                        " weights may be asked?",
-                    ),
-                    _far_slip(
-                        "any size",
-                        "A weight that rises never reaches 0. Which ones may you look at?",
                     ),
                 ),
             ),
@@ -637,7 +649,8 @@ def _suspect(kind: str) -> Callable[[np.random.Generator], Case]:
         for i, ids in enumerate(texts):
             matters = relevant(ids)
             honest = kind == "honest" or (kind != "hidden" and i % 3 != 0)
-            peaks[ids.tobytes()] = int(rng.choice(np.flatnonzero(matters == honest)[1 - honest :]))
+            pool = np.flatnonzero(matters == honest) if matters.any() else np.arange(9)
+            peaks[ids.tobytes()] = int(rng.choice(pool[pool > 0]))
         noise = rng.random(9) / 20
 
         def answer(ids: Array) -> int:
@@ -747,6 +760,11 @@ def misled_test() -> Code:
                 _suspect("by turns"),
                 "Some of these texts mislead, some do not. How many of how many?",
                 (
+                    Slip(
+                        "believes everything",
+                        lambda a, w, t, b: 0.0,
+                        "You found nothing, and one text in three misleads. What do you erase?",
+                    ),
                     _misled_slip("count", "You counted. What share is it?"),
                     _misled_slip("any", "You said that they mislead. In what share of texts?"),
                     _misled_slip(
@@ -760,13 +778,6 @@ def misled_test() -> Code:
                 "hidden weights",
                 _suspect("hidden"),
                 "These weights always point to a token that can go. Do you find it in every text?",
-                (
-                    Slip(
-                        "believes everything",
-                        lambda a, w, t, b: 0.0,
-                        "You found nothing, and every text misleads. What do you erase?",
-                    ),
-                ),
             ),
             Rung(
                 "with nothing asked",

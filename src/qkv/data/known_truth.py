@@ -22,7 +22,6 @@ from qkv.core import (
     MultiHeadParameters,
     MultiHeadSteps,
     attention_rollout,
-    head_writes,
     multi_head_attention_backward,
     multi_head_steps,
     same_output_directions,

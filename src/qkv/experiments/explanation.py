@@ -318,7 +318,9 @@ def measured(config: Config, model: TruthModel, i: int, test: Array) -> dict[str
         "weights": count_weights(config),
         "accuracy": rounded([mean_of(right[kind == k].astype(float)) for k in range(4)]),
         "erased_right": round(erased_right(model, test), 5),
-        "on_truth": rounded([by_kind((w[..., :N_SCORED] * truth[:, None]).sum(-1).mean(1), kind) for w in rows]),
+        "on_truth": rounded(
+            [by_kind((w[..., :N_SCORED] * truth[:, None]).sum(-1).mean(1), kind) for w in rows]
+        ),
         "largest_of_nothing": rounded(rows[:, kind == 3].max(-1).mean(1)),
         "on_start": rounded([w[kind == 3, :, 0].mean(0) for w in rows]),
         "start_writes": start_writes(model, test),
@@ -328,9 +330,7 @@ def measured(config: Config, model: TruthModel, i: int, test: Array) -> dict[str
     rng = np.random.default_rng([22, 1, config.seeds[i]])
     found = agreement(model, test, truth)
     found["best head"] = found[best_head(model, texts(rng, 200, config.asks))]
-    row["agreement"] = {
-        name: rounded(numbers) for name, numbers in sorted(found.items())
-    }
+    row["agreement"] = {name: rounded(numbers) for name, numbers in sorted(found.items())}
     row["permuted"] = rounded(permuted(model, test, rng))
     row["moves"] = rounded(largest_move(model, test))
     return row
@@ -340,7 +340,9 @@ def start_writes(model: TruthModel, ids: Array) -> list[list[float]]:
     """Return the length of the start token's write over the mean of all, of each layer's heads."""
     found = []
     for layer, parameters in zip(model.steps(ids).layers, model.layers, strict=True):
-        lengths = np.linalg.norm(known_truth.head_writes(layer.attention.v, parameters.W_O), axis=-1)
+        lengths = np.linalg.norm(
+            known_truth.head_writes(layer.attention.v, parameters.W_O), axis=-1
+        )
         found.append((lengths[..., 0].mean(0) / lengths[..., :N_SCORED].mean((0, 2))).round(3))
     return [one.tolist() for one in found]
 
