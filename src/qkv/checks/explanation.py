@@ -140,8 +140,8 @@ def predict_layers() -> Choice:
             ),
             Option(
                 "between about 0.7 and 0.9, another number for each seed",
-                "Row j of the last layer is no longer token j alone. Which row carries the answer is"
-                " a matter of the seed.",
+                "Row j of the last layer is no longer token j alone. Which row carries the answer"
+                " is a matter of the seed.",
                 correct=True,
             ),
             Option(
@@ -207,8 +207,8 @@ def baseline() -> Choice:
         title="The same model, blindfolded",
         prompt=(
             "A classifier of film reviews looks at every word, and its picture of weights is"
-            " convincing: “dreadful” is dark. You train it again with all weights frozen to 1/n, and"
-            " it is right just as often. What follows?"
+            " convincing: “dreadful” is dark. You train it again with all weights frozen to 1/n,"
+            " and it is right just as often. What follows?"
         ),
         options=(
             Option(
@@ -388,7 +388,7 @@ def erase_code() -> Code:
             "        lost.append(before - chance(without))\n"
             "    return np.array(lost)\n"
             "```\n\n"
-            "It costs n passes. If two tokens say the same, neither is missed alone: then erase both."
+            "It costs n passes. Where two tokens say the same, neither is missed alone: erase both."
         ),
     )
 
@@ -468,7 +468,7 @@ def norms() -> Code:
                     _norm_slip("squared", "A length is a root. Of what have you not taken it?"),
                     _norm_slip(
                         "all keys",
-                        "That is the length of all keys' vectors together. One number a key, please:"
+                        "That is the length of all vectors together. One number a key is asked for:"
                         " over which axis must you not sum?",
                     ),
                     _norm_slip(

@@ -48,7 +48,7 @@ TOKENS = (
 )
 ANSWERS = (*DIGITS, "–")  # noqa: RUF001
 QUESTIONS = TOKENS[-6:]
-NOTHING = len(DIGITS)  # the answer "–": nothing is asked, or nothing is found
+NOTHING = len(DIGITS)  # the last answer: nothing is asked, or nothing is found
 N_BODY, N_SCORED = 8, 9  # tokens between start and question; all tokens before the question
 MOST_STARS = len(DIGITS) - 1
 

@@ -318,9 +318,7 @@ def measured(config: Config, model: TruthModel, i: int, test: Array) -> dict[str
         "weights": count_weights(config),
         "accuracy": rounded([mean_of(right[kind == k].astype(float)) for k in range(4)]),
         "erased_right": round(erased_right(model, test), 5),
-        "on_truth": rounded(
-            [by_kind((w[..., :N_SCORED] * truth[:, None]).sum(-1).mean(1), kind) for w in rows]
-        ),
+        "on_truth": rounded([by_kind(on_truth(w, truth), kind) for w in rows]),
         "largest_of_nothing": rounded(rows[:, kind == 3].max(-1).mean(1)),
         "on_start": rounded([w[kind == 3, :, 0].mean(0) for w in rows]),
         "start_writes": start_writes(model, test),
@@ -334,6 +332,11 @@ def measured(config: Config, model: TruthModel, i: int, test: Array) -> dict[str
     row["permuted"] = rounded(permuted(model, test, rng))
     row["moves"] = rounded(largest_move(model, test))
     return row
+
+
+def on_truth(weights: Array, truth: Array) -> Array:
+    """Return how much weight of the question's row lies on what matters, the mean over heads."""
+    return np.asarray((weights[..., :N_SCORED] * truth[:, None]).sum(-1).mean(1))
 
 
 def start_writes(model: TruthModel, ids: Array) -> list[list[float]]:
