@@ -200,6 +200,7 @@ export function lab(model, { text, layer, slide }) {
   const sum = written[0].map((_, j) => written[0][j].map((_, c) => rows.reduce((total, row, i) => total + row[j] * written[i][j][c], 0)));
 
   const layers = made.inside.map((heads, m) => heads.map(({ weights }, i) => (m === l ? weights.with(last, rows[i]) : weights)));
+  /** @type {Rows} */
   let rollout = X.map((_, t) => X.map((_, j) => (t === j ? 1 : 0)));
   for (const heads of layers) {
     const step = heads[0].map((row, t) => row.map((_, j) => 0.5 * (t === j ? 1 : 0) + (0.5 * heads.reduce((total, w) => total + w[t][j], 0)) / heads.length));
