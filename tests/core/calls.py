@@ -183,6 +183,8 @@ CALLS = {
     "initial_decoder_layer": lambda dtype: (_rng(dtype), ACROSS),
     "initial_transformer": lambda dtype: (_rng(dtype), ACROSS, 2, 23, 29),
     "attention_rollout": lambda dtype: (_floats((2, 3, 5, 5), (2, 7, 5, 5))(dtype),),
+    "weighted_value_norms": _floats((2, 3, 5, 7), (2, 3, 7, 2), (6, 11)),
+    "same_output_directions": _floats((7, 3)),
     "softmax_backward": _floats((2, 3, 5), (2, 3, 5)),
     "cross_entropy_backward": lambda dtype: (*_floats((3, 5))(dtype), np.array([4, 0, 2])),
     "project_backward": _floats((2, 3, 5), (5, 7), (2, 3, 7)),

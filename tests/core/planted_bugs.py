@@ -887,6 +887,29 @@ def rollout_from_the_top(weights_by_layer):
     return qkv.attention_rollout(weights_by_layer[::-1])
 
 
+@bug("weighted_value_norms", "too large where heads write against each other")
+def lengths_added_over_heads(weights, v, W_O):
+    lengths = np.linalg.norm(qkv.head_writes(v, W_O), axis=-1)
+    return (weights * lengths[..., None, :]).sum(axis=-3)
+
+
+@bug("weighted_value_norms", "the same for every W_O")
+def lengths_of_values_alone(weights, v, W_O):
+    return np.linalg.norm(np.einsum("...htj,...hjd->...tjd", weights, v), axis=-1)
+
+
+@bug("same_output_directions", "the output stays, and the weights no longer sum to 1")
+def the_sum_forgotten(v):
+    U, sizes, _ = np.linalg.svd(v)
+    return U[:, int((sizes > 1e-12 * sizes.max(initial=1.0)).sum()) :].T
+
+
+@bug("same_output_directions", "counts only; two equal values are one direction more")
+def rank_taken_for_the_width(v):
+    U, _, _ = np.linalg.svd(np.hstack([v, np.ones((len(v), 1))]))
+    return U[:, v.shape[1] + 1 :].T
+
+
 @bug("attention_flops", "half of what a profiler prints")
 def multiply_add_counted_once(n_q, n_k, d_k, d_v):
     return n_q * n_k * (d_k + d_v)

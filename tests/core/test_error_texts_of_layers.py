@@ -288,6 +288,15 @@ SHAPE_ERRORS = {
         lambda: qkv.attention_rollout([]),
         "weights_by_layer must be a sequence with an array for each layer",
     ),
+    "values of another text": (
+        lambda: qkv.weighted_value_norms(ones(3, 5, 7), ones(3, 11, 2), ones(6, 13)),
+        "v must have n_k=7 rows, one for each column of weights, got 11: weights is (3, 5, 7),"
+        " v is (3, 11, 2)",
+    ),
+    "directions of all heads at once": (
+        lambda: qkv.same_output_directions(ones(3, 7, 2)),
+        "v must be (n_k, d_v), got (3, 7, 2)",
+    ),
     "a gradient turned over": (
         lambda: qkv.softmax_backward(ones(3, 5), ones(5, 3)),
         "grad_weights must have the output's shape (3, 5), got (5, 3); it looks transposed",

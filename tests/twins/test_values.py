@@ -13,6 +13,8 @@ from tests.twins.cases import CALLS, CASES, MODULES, arguments, leaves, twin_and
 # What core has and the twins have not, each with its reason.
 NO_TWIN = {
     "attention_rollout": "reads finished weights; nothing learns",
+    "weighted_value_norms": "reads finished weights; nothing learns",
+    "same_output_directions": "reads finished values; nothing learns",
     "merge_attention": "torch has its own fused kernel, and autograd keeps every tile",
     "partial_attention": "torch has its own fused kernel, and autograd keeps every tile",
     "tiled_attention": "torch has its own fused kernel, and autograd keeps every tile",

@@ -153,7 +153,9 @@ def same_output_directions(v: Float[Array, "n_k d_v"]) -> Float[Array, "n_free n
     ((1, 4), True)
     """
     v = as_floats("v", v, "n_k d_v", exactly=True)
-    ones = np.ones((len(v), 1), v.dtype)
-    U, sizes, _ = np.linalg.svd(np.hstack([v / max(np.abs(v).max(), 1e-300), ones]))
-    rank = int((sizes > 100 * len(v) * np.finfo(v.dtype).eps * sizes[0]).sum())
-    return U[:, rank:].T
+    largest = max(float(np.abs(v).max()), np.finfo(v.dtype).tiny)
+    wide = np.promote_types(v.dtype, np.float32)  # no decomposition in half precision
+    conditions = np.hstack([v / largest, np.ones((len(v), 1))]).astype(wide)
+    U, sizes, _ = np.linalg.svd(conditions)
+    rank = int((sizes > 100 * len(v) * np.finfo(wide).eps * sizes[0]).sum())
+    return U[:, rank:].T.astype(v.dtype)

@@ -1,4 +1,4 @@
-"""Laws of the cache, of tiles, and of rollout."""
+"""Laws of the cache, of tiles, and of weights read as an explanation."""
 
 import inspect
 
@@ -188,3 +188,42 @@ def rollout_rows_are_shares(rollout):
     result = rollout(layers)
     close(result.sum(axis=-1), np.ones((2, 5)))
     close(rollout(layers[:1])[1], 0.5 * np.eye(5) + 0.5 * layers[0][1].mean(axis=0))
+
+
+@law("weighted_value_norms")
+def norms_by_loop(norms):
+    weights, v, W_O = draw((2, 3, 5, 7), (2, 3, 7, 2), (6, 11), seed=2)
+    result = norms(weights, v, W_O)
+    for b, t, j in np.ndindex(2, 5, 7):
+        row = np.zeros(11)
+        for i in range(3):
+            row += weights[b, i, t, j] * v[b, i, j] @ W_O[2 * i : 2 * i + 2]
+        close(result[b, t, j], np.sqrt((row * row).sum()))
+
+
+@law("weighted_value_norms")
+def heads_that_write_against_each_other_cancel(norms):
+    v = draw((7, 2), seed=3)[0]
+    half = np.full((2, 5, 7), 0.5)
+    close(norms(half, np.stack([v, -v]), np.tile(np.eye(2), (2, 1))), np.zeros((5, 7)))
+
+
+@law("same_output_directions")
+def directions_move_neither_output_nor_sum(directions):
+    for seed, (n_k, d_v) in enumerate([(11, 3), (7, 5), (5, 7), (1, 2)]):
+        v = draw((n_k, d_v), seed=seed)[0]
+        found = directions(v)
+        assert found.shape == (max(0, n_k - d_v - 1), n_k)
+        close(found @ v, np.zeros((len(found), d_v)))
+        close(found.sum(axis=1), np.zeros(len(found)))
+        close(found @ found.T, np.eye(len(found)))
+
+
+@law("same_output_directions")
+def equal_values_give_more_directions(directions):
+    v = draw((5, 7), seed=4)[0]
+    v[3] = v[1]
+    found = directions(1e-3 * v)
+    assert found.shape == (1, 5)
+    close(np.abs(found[0]), np.array([0, 1, 0, 1, 0]) / np.sqrt(2))
+    assert directions(np.zeros((5, 2))).shape == (4, 5)
