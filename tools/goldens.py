@@ -18,6 +18,7 @@ import numpy as np
 from qkv import core
 from qkv.data import paper_table, round_table, running_example
 from qkv.widgets.cross_attention import CrossAttention
+from qkv.widgets.explanation_lab import ExplanationLab
 from qkv.widgets.head_splitter import WAYS, HeadSplitter
 from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
@@ -206,6 +207,24 @@ def position_lab() -> list[dict[str, Any]]:
     for code in CODES:
         given = {"order": [0, 1, 2, 3, 4], "code": code, "start": 37, "causal": False}
         cases.append({**given, **PositionLab(**given).numbers()})
+    return cases
+
+
+@golden
+def explanation_lab() -> list[dict[str, Any]]:
+    """Texts of every kind, by every model and layer, with weights that are moved and are not."""
+    cases = []
+    for words in [
+        "A→C * B1 · C3 * · · A?",
+        "A3 * B1 · C0 * · · A?",
+        "* * · B4 D→B * · A→D *?",
+        "· · · · · · · · D?",
+        "B→D * A1 · D2 * * * !",
+    ]:
+        for model, layer in [("one", 1), ("two", 1), ("two", 2), ("hidden", 2)]:
+            for slide in (0.0, 0.35, 1.0):
+                given = {"text": words.split(), "model": model, "layer": layer, "slide": slide}
+                cases.append({**given, "made": ExplanationLab(**given).numbers()})
     return cases
 
 
