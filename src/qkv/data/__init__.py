@@ -1,7 +1,6 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
 from qkv.data.known_truth import (
-    ANSWERS,
     TruthModel,
     TruthSteps,
     relevant,
@@ -18,7 +17,6 @@ from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
-    "ANSWERS",
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",

@@ -7,8 +7,9 @@ import numpy as np
 import traitlets
 
 from qkv.core import attention_rollout, same_output_directions, weighted_value_norms
-from qkv.data import ANSWERS, TruthModel, TruthSteps, relevant, rule, text_ids, truth_model
+from qkv.data import TruthModel, TruthSteps, relevant, rule, text_ids, truth_model
 from qkv.data.known_truth import (
+    ANSWERS,
     N_SCORED,
     START,
     gradient_x_input,
