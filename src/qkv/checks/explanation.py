@@ -669,7 +669,7 @@ def _suspect(kind: str) -> Callable[[np.random.Generator], Case]:
 
 def _some_texts(rng: np.random.Generator, nothing: bool) -> list[Array]:
     """Draw texts in which one or two tokens matter, and, if wanted, some in which none does."""
-    texts = []
+    texts: list[Array] = []
     while len(texts) < 12:
         letters = rng.permutation(4)[:3]
         words = [f"{'ABCD'[a]}{rng.integers(5)}" for a in letters]

@@ -106,7 +106,7 @@ def check_text(ids: Array) -> None:
 
 
 def rule(ids: Array) -> Array:
-    """Return the right answer of each text by the rule, shape (...): 0 to 4, or 5 for “–”.
+    """Return the right answer of each text by the rule, shape (...): 0 to 4, or 5 for none.
 
     Examples
     --------
@@ -377,7 +377,7 @@ def other_weights(weights: Array, v: Array, share: float = 1.0) -> Array:
     >>> weights = np.array([0.2, 0.5, 0.2, 0.1])
     >>> other = other_weights(weights, v)
     >>> print(other.round(3), (weights @ v).round(3), (other @ v).round(3))
-    [0.675 0.    0.    0.325] [1.3] [1.3]
+    [0.35 0.   0.65 0.  ] [1.3] [1.3]
     """
     far = np.array(weights, dtype=float)
     while (line := _free_line(far, v)) is not None:

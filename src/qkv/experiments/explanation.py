@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from qkv.core import head_writes, same_output_directions, weighted_value_norms
 from qkv.data import known_truth
 from qkv.data.known_truth import (
     ANSWERS,
@@ -241,7 +242,7 @@ def written_lengths(model: TruthModel, steps: Any) -> Array:
     """Return the length of what a token would write with the whole weight, in the last layer."""
     v, W_O = steps.layers[-1].attention.v, model.layers[-1].W_O
     full = np.ones((*v.shape[:-2], 1, v.shape[-2]))
-    return known_truth.weighted_value_norms(full, v, W_O)[..., 0, :N_SCORED]
+    return weighted_value_norms(full, v, W_O)[..., 0, :N_SCORED]
 
 
 def mean_row(model: TruthModel, ids: Array) -> Array:
@@ -271,7 +272,7 @@ def permuted(model: TruthModel, ids: Array, rng: np.random.Generator) -> list[fl
     steps = model.steps(ids)
     inside, parameters = steps.layers[-1].attention, model.layers[-1]
     weights = rng.permuted(inside.weights[:, :, -1:], axis=-1)
-    written = known_truth.head_writes(weights @ inside.v, parameters.W_O).sum(axis=1)
+    written = head_writes(weights @ inside.v, parameters.W_O).sum(axis=1)
     said = ((steps.X[-2][:, -1] + written[:, 0]) @ model.R).argmax(axis=-1)
     return by_kind((said == steps.said).astype(float), kinds(ids))
 
@@ -291,7 +292,7 @@ def largest_move(model: TruthModel, ids: Array, count: int = 60) -> list[list[fl
             moves[t] = np.mean(
                 [np.abs(m - w).sum() / 2 for m, (w, _) in zip(moved, pairs, strict=True)]
             )
-            free[t] = np.mean([len(known_truth.same_output_directions(v)) for _, v in pairs])
+            free[t] = np.mean([len(same_output_directions(v)) for _, v in pairs])
     return [by_kind(moves, kind), by_kind(free, kind)]
 
 
@@ -343,9 +344,7 @@ def start_writes(model: TruthModel, ids: Array) -> list[list[float]]:
     """Return the length of the start token's write over the mean of all, of each layer's heads."""
     found = []
     for layer, parameters in zip(model.steps(ids).layers, model.layers, strict=True):
-        lengths = np.linalg.norm(
-            known_truth.head_writes(layer.attention.v, parameters.W_O), axis=-1
-        )
+        lengths = np.linalg.norm(head_writes(layer.attention.v, parameters.W_O), axis=-1)
         found.append((lengths[..., 0].mean(0) / lengths[..., :N_SCORED].mean((0, 2))).round(3))
     return [one.tolist() for one in found]
 

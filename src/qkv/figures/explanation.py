@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from qkv.figures.style import COLOURS, FAINT, INK, PHONE_INCHES, Figure, figure
 
-_BAR = {"align": "center", "width": 0.66, "lw": 1.2}
+_BAR: dict[str, Any] = {"align": "center", "width": 0.66, "lw": 1.2}
 
 
 def token_bars(
@@ -41,7 +42,7 @@ def token_bars(
     n = len(tokens)
     fig, first = figure(PHONE_INCHES, 0.72 * len(scores) + 0.5)
     first.remove()
-    axes: Sequence[Axes] = fig.subplots(len(scores), 1, sharex=True, squeeze=False)[:, 0]
+    axes: list[Axes] = list(fig.subplots(len(scores), 1, sharex=True, squeeze=False)[:, 0])
     fig.subplots_adjust(left=0.02, right=0.98, top=0.94, bottom=0.42 / (0.72 * len(scores) + 0.5))
     fig.subplots_adjust(hspace=0.75)
     for ax, (name, row) in zip(axes, scores.items(), strict=True):
@@ -50,7 +51,7 @@ def token_bars(
             raise ValueError(f"{name!r} needs {n} numbers and {n} truths, got {row.shape}")
         row = np.maximum(row, 0) / max(np.abs(row).max(), 1e-12)
         colours = [COLOURS["w"] if r else "none" for r in relevant]
-        ax.bar(range(n), row, color=colours, edgecolor=COLOURS["w"], **_BAR)  # type: ignore[arg-type]
+        ax.bar(range(n), row, color=colours, edgecolor=COLOURS["w"], **_BAR)
         ax.set_ylim(0, 1.05)
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
@@ -96,9 +97,10 @@ def agreement_dots(
     height = 0.27 * sum(lines) + 0.42 * len(lines) + 0.3
     fig, first = figure(PHONE_INCHES, height)
     first.remove()
-    axes: Sequence[Axes] = fig.subplots(
+    grid = fig.subplots(
         len(found), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": lines}
-    )[:, 0]
+    )
+    axes: list[Axes] = list(grid[:, 0])
     fig.subplots_adjust(left=0.34, right=0.9, top=1 - 0.28 / height, bottom=0.5 / height)
     fig.subplots_adjust(hspace=0.42 * len(lines) / (0.27 * sum(lines)))
     for ax, (kind, methods) in zip(axes, found.items(), strict=True):
@@ -144,7 +146,10 @@ def row_pair(tokens: Sequence[str], rows: Mapping[str, ArrayLike]) -> Figure:
     n = len(tokens)
     fig, ax = figure(PHONE_INCHES, 1.9)
     fig.subplots_adjust(left=0.1, right=0.99, top=0.82, bottom=0.16)
-    looks = ({"color": COLOURS["w"]}, {"color": "none", "hatch": "////", "ec": COLOURS["k"]})
+    looks: tuple[dict[str, Any], ...] = (
+        {"color": COLOURS["w"]},
+        {"color": "none", "hatch": "////", "ec": COLOURS["k"]},
+    )
     if len(rows) != len(looks):
         raise ValueError(f"a pair is two rows, got {len(rows)}")
     for i, (name, row) in enumerate(rows.items()):
