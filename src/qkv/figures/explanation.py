@@ -54,7 +54,7 @@ def token_bars(
         ax.bar(range(n), row, color=colours, edgecolor=COLOURS["w"], **_BAR)
         ax.set_ylim(0, 1.05)
         ax.set_yticks([])
-        ax.spines["left"].set_visible(False)
+        ax.spines[["left", "top", "right"]].set_visible(False)
         ax.tick_params(axis="x", length=0)
         ax.set_title(name, loc="left", fontsize=10, pad=2)
     axes[-1].set_xticks(range(n), tokens)
@@ -118,7 +118,7 @@ def agreement_dots(
         ax.set_xlim(0, 1.03)
         ax.set_title(kind, loc="left", fontsize=10, pad=3)
         ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
+        ax.spines[["left", "top", "right"]].set_visible(False)
     axes[-1].set_xlabel(xlabel)
     return fig
 
