@@ -2555,7 +2555,142 @@ def way_axis(s, m, v, g):
     return w * (up - (w * up).sum(1, keepdims=True)), w.T @ g
 
 
+# --- explanation ---------------------------------------------------------------------------------
+
+
+def erased_row(chance, X, blank, **slip):
+    before, lost, Y = chance(X), [], X.copy()
+    for j in range(len(X)):
+        if not slip.get("piles_up"):
+            Y = X.copy()
+        Y[j] = slip.get("put", blank)
+        if slip.get("all_others"):
+            Y = np.tile(blank, (len(X), 1))
+            Y[j] = X[j]
+        lost.append(chance(Y) if slip.get("left") else before - chance(Y))
+    return lost
+
+
+def written_right(weights, v, W_O):
+    total = 0
+    for w, x, W in zip(weights, v, W_O, strict=True):
+        total = total + w[:, None] * (x @ W)
+    return np.sqrt((total**2).sum(-1))
+
+
+def written_with(weights, v, W_O, last="length", add="first", use=("w", "W_O")):
+    parts = np.stack([x @ W if "W_O" in use else x for x, W in zip(v, W_O, strict=True)])
+    if "w" in use:
+        parts = weights[..., None] * parts
+    if add == "last":
+        return np.linalg.norm(parts, axis=-1).sum(0)
+    if add == "mean":
+        return np.linalg.norm(parts.mean(0), axis=-1)
+    total = parts.sum(0)
+    return (total**2).sum(-1) if last == "square" else np.linalg.norm(total, axis=-1)
+
+
+def far_loop(weights, line):
+    steps = min(w / -d for w, d in zip(weights, line, strict=True) if d < 0)
+    return [w + steps * d for w, d in zip(weights, line, strict=True)]
+
+
+def far_by(pick):
+    def walk(weights, line):
+        return weights + pick(weights, line) * line
+
+    return walk
+
+
+def misled_share(answer, weights, texts, blank, **slip):
+    found = []
+    for ids in texts:
+        stays = []
+        for j in range(9):
+            without = list(ids)
+            without[j] = blank
+            stays.append(answer(np.array(without)) == answer(ids))
+        if all(stays) and not slip.get("count_all"):
+            continue
+        place = (np.argmin if slip.get("least") else np.argmax)(weights(ids))
+        found.append(stays[place] != slip.get("other_way", False))
+    if slip.get("over"):
+        return sum(found) / len(texts)
+    return sum(found) if slip.get("count") else np.mean(found)
+
+
 WRONG = {
+    "explanation.erase": [
+        (lambda c, X, b: -np.array(erased_row(c, X, b)), "two tokens", "signs are turned"),
+        (lambda c, X, b: erased_row(c, X, b, left=True), "two tokens", "without the token"),
+        (
+            lambda c, X, b: np.array(erased_row(c, X, b)) / c(X),
+            "two tokens",
+            "divided by the chance",
+        ),
+        (lambda c, X, b: erased_row(c, X, b, put=0.0), "two tokens", "put zeros"),
+        (lambda c, X, b: erased_row(c, X, b, piles_up=True), "two tokens", "stands in row 0"),
+        (lambda c, X, b: erased_row(c, X, b, all_others=True), "two tokens", "all rows but one"),
+        (
+            lambda c, X, b: np.abs(erased_row(c, X, b)),
+            "seven tokens, some in the way",
+            "took the sign away",
+        ),
+        (lambda c, X, b: [c(X[:j]) for j in range(len(X))], "two tokens", "all n rows"),
+    ],
+    "explanation.norms": [
+        (lambda w, v, W: written_with(w, v, W, use=("w",)), "one head", "length of the value"),
+        (lambda w, v, W: written_with(w, v, W, use=("W_O",)), "one head", "how much of the value"),
+        (lambda w, v, W: written_with(w, v, W, last="square"), "one head", "A length is a root"),
+        (
+            lambda w, v, W: np.linalg.norm(np.einsum("hj,hjd,hdm->m", w, v, W)),
+            "one head",
+            "all vectors together",
+        ),
+        (lambda w, v, W: w.mean(0) * written_right(w, v, W), "one head", "weight twice"),
+        (
+            lambda w, v, W: written_with(w, v, W, add="last"),
+            "three heads, which may cancel",
+            "You added lengths",
+        ),
+        (
+            lambda w, v, W: written_with(w, v, W, add="mean"),
+            "three heads, which may cancel",
+            "mean over heads",
+        ),
+    ],
+    "explanation.other_row": [
+        (lambda w, d: w + d, "three tokens, one direction", "one step of length 1"),
+        (lambda w, d: np.clip(w + d, 0, None), "three tokens, one direction", "negative weights"),
+        (
+            lambda w, d: np.clip(w + d, 0, None) / np.clip(w + d, 0, None).sum(),
+            "three tokens, one direction",
+            "divided by the sum",
+        ),
+        (
+            far_by(lambda w, d: -(w[d > 0] / d[d > 0]).min()),
+            "three tokens, one direction",
+            "against the line",
+        ),
+        (far_by(lambda w, d: (w / -d).min()), "three tokens, one direction", "step is negative"),
+        (far_by(lambda w, d: np.abs(w / d).min()), "three tokens, one direction", "that rises"),
+        (far_by(lambda w, d: (w / -d).max()), "eleven tokens", "last weight"),
+        (far_by(lambda w, d: (w / -d)[d < 0][0]), "eleven tokens", "first falling weight"),
+    ],
+    "explanation.misled_test": [
+        (
+            lambda *a: misled_share(*a, other_way=True),
+            "honest weights",
+            "in which the answer *changes*",
+        ),
+        (lambda *a: misled_share(*a, least=True), "honest weights", "smallest weight"),
+        (lambda a, w, t, b: np.mean([w(x)[9] for x in t]), "honest weights", "How many places"),
+        (lambda *a: 0, "one text in three", "found nothing"),
+        (lambda *a: misled_share(*a, count=True), "one text in three", "You counted"),
+        (lambda *a: float(misled_share(*a) > 0), "one text in three", "In what share"),
+        (lambda *a: misled_share(*a, count_all=True), "with nothing asked", "nothing matters"),
+        (lambda *a: misled_share(*a, over=True), "with nothing asked", "counted them below"),
+    ],
     "projections.measure": [
         (lambda attend, v: attend(v), "each token for itself", "returned the output"),
         (lambda attend, v: attend(v) @ v.T, "each token for itself", "not zero"),
@@ -4336,6 +4471,15 @@ WRONG = {
 }
 
 RIGHT = {
+    "explanation.erase": [
+        erased_row,
+        lambda c, X, b: np.array(
+            [c(X) - c(np.vstack([X[:j], b[None], X[j + 1 :]])) for j in range(len(X))]
+        ),
+    ],
+    "explanation.norms": [written_right, lambda *a: written_right(*a).tolist()],
+    "explanation.other_row": [far_loop, far_by(lambda w, d: (w[d < 0] / -d[d < 0]).min())],
+    "explanation.misled_test": [misled_share, lambda *a: float(misled_share(*a))],
     "projections.measure": [
         mixing_right,
         lambda attend, v: (
