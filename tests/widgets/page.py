@@ -19,7 +19,11 @@ def write_page(
     """Write index.html and its scripts; return the page."""
     names = sorted({widget.name for widget in widgets})
     files = ["host.js", *(f"{name}.js" for name in names)]
-    later = ["word-pieces.js"] if "tokens-to-rows" in names else []
+    data = {
+        "tokens-to-rows": "word-pieces.js",
+        "explanation-lab": "known-truth-weights.js",
+    }
+    later = [data[name] for name in names if name in data]
     for name in [*files, *later, "widgets.css"]:
         (folder / name).write_text(static_text(name), encoding="utf-8")
     (folder / "page.css").write_text(PAGE_CSS, encoding="utf-8")

@@ -101,7 +101,7 @@ def by_hand() -> Number:
             Wrong(top, "That is the share among the two largest weights. Which pairs are there?"),
             Wrong(
                 float(weights[matters].sum()),
-                "That is the weight on what matters. The separation asks for the order alone.",
+                "That is the weight on what matters. Is the size asked for, or the order?",
             ),
             Wrong(answer * pairs, "That many pairs are won. What share is it?"),
             Wrong(answer * pairs / 10, "You divided by all pairs. Which pairs are meant?"),
@@ -135,7 +135,7 @@ def predict_layers() -> Choice:
             ),
             Option(
                 "about 0.50 for each seed: the last layer is arbitrary",
-                "It is not arbitrary: shuffle these weights, and most answers change.",
+                "Shuffle these weights, and most answers change. Are they arbitrary?",
                 correct=False,
             ),
             Option(
@@ -208,7 +208,7 @@ def baseline() -> Choice:
         prompt=(
             "A classifier of film reviews looks at every word, and its picture of weights is"
             " convincing: “dreadful” is dark. You train it again with all weights frozen to 1/n,"
-            " and it is right just as often. What follows?"
+            " and it is right as often as before. What follows?"
         ),
         options=(
             Option(
