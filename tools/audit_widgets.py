@@ -15,6 +15,7 @@ from playwright.async_api import Locator, Page
 from qkv.widgets import (
     CrossAttention,
     DotProduct,
+    ExplanationLab,
     HeadSplitter,
     LayerStepper,
     LearnOneHead,
@@ -29,6 +30,7 @@ from qkv.widgets import (
     TokensToRows,
     WhyThree,
 )
+from qkv.widgets.explanation_lab import METHODS
 
 Test = Callable[[Page, Locator], Awaitable[None]]
 _FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -226,6 +228,21 @@ async def position_lab(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def explanation_lab(page: Page, figure: Locator) -> None:
+    """Change a token, which loads the models, then the question, then slide the weights."""
+    names = ["text", "model", "layer", "slide"]
+    token = figure.locator(".qkv-explain-table select").nth(4)
+    question, slide = figure.locator("select").nth(1), figure.locator("input[type=range]")
+    presses = [(token, "ArrowDown"), (question, "ArrowDown"), (slide, "ArrowRight")]
+    async for key, now in _after_each(page, figure, names, presses):
+        await figure.locator(".qkv-explain[aria-busy=true]").wait_for(state="detached")
+        made = ExplanationLab(**now).numbers()
+        shown = await figure.locator("tbody td:not(.qkv-explain-truth)").all_inner_texts()
+        want = np.column_stack([made[name] for name in METHODS])
+        if _differ(shown, want, 2):
+            raise WrongError(f"after {key} the methods do not say what core computes")
+
+
 async def layer_stepper(page: Page, figure: Locator) -> None:
     """Step once, choose another order, then another token."""
     names = ["layer", "token", "place", "order", "residual"]
@@ -346,6 +363,7 @@ async def notation_decoder(page: Page, figure: Locator) -> None:
 WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
+    "explanation-lab": explanation_lab,
     "head-splitter": head_splitter,
     "layer-stepper": layer_stepper,
     "learn-one-head": learn_one_head,

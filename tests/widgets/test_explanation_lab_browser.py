@@ -115,14 +115,17 @@ def test_a_letter_told_about_twice_and_a_fifth_star_are_taken_away(page):
     assert_numbers_equal_cores(page)
 
 
-def test_without_the_models_the_first_picture_still_works(tmp_path, open_live):
+def test_without_the_models_the_first_picture_still_works(tmp_path, chromium):
     path = write_page(tmp_path, ExplanationLab())
     (tmp_path / "known-truth-weights.js").unlink()
-    page = open_live(path)
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("figure[data-qkv-state=live]")
     page.get_by_label("Token 5").select_option("C1")
     expect(page.locator(".qkv-explain-wait")).to_contain_text("could not be loaded")
     page.get_by_role("button", name="Undo").click()
     assert_numbers_equal_cores(page)
+    page.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
