@@ -9,6 +9,7 @@ alignment needs no annotator. The words are those of the packages num2words (num
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -189,6 +190,51 @@ def translation_text(tokens: tuple[str, ...] | list[str], language: str) -> str:
     for i, word in enumerate(words):
         text += _gap(words, i, language) + word
     return text
+
+
+def alignment_error_rate(
+    links: Sequence[Set[tuple[int, int]]], translations: Sequence[Translation]
+) -> float:
+    r"""Return the alignment error rate of guessed links, over all translations together.
+
+    .. math:: 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}
+
+    A is what was guessed, S what is sure and P what is possible; 0 is best. A link from a word
+    that has no partner counts against the guess.
+
+    Parameters
+    ----------
+    links : sequence of sets of (int, int)
+        For each translation, pairs (place in target, place in source).
+    translations : sequence of Translation
+        With the gold alignments.
+
+    Returns
+    -------
+    rate : float
+
+    Raises
+    ------
+    ValueError
+        If there are not as many sets as translations.
+
+    References
+    ----------
+    Och and Ney, "A systematic comparison of various statistical alignment models" (2003),
+    section 4.1.
+
+    Examples
+    --------
+    >>> from qkv.data import alignment_error_rate, number_translation
+    >>> pair = number_translation(21, "de")          # ein und zwanzig, <de> twenty one
+    >>> round(alignment_error_rate([{(0, 2), (1, 1), (2, 1)}], [pair]), 2)
+    0.2
+    """
+    if len(links) != len(translations):
+        raise ValueError(f"{len(links)} sets of links for {len(translations)} translations")
+    pairs = list(zip(links, translations, strict=True))
+    hits = sum(len(a & x.sure) + len(a & x.possible) for a, x in pairs)
+    return 1 - hits / sum(len(a) + len(x.sure) for a, x in pairs)
 
 
 def _gap(words: list[str], i: int, language: str) -> str:
