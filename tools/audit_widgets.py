@@ -15,8 +15,11 @@ from playwright.async_api import Locator, Page
 from qkv.widgets import (
     CrossAttention,
     DotProduct,
+    HeadSplitter,
+    LayerStepper,
     LearnOneHead,
     MaskLab,
+    ParameterMap,
     PositionLab,
     QKVTracer,
     ScaleLab,
@@ -117,6 +120,22 @@ async def qkv_tracer(page: Page, figure: Locator) -> None:
                 raise WrongError(f"after a key in {name}, {matrix} is printed wrong")
 
 
+async def parameter_map(page: Page, figure: Locator) -> None:
+    """Walk to another field, raise the rows, take away a head, then another number of tables."""
+    names = ["sizes", "layers", "rows", "tables", "biases", "at"]
+    field, tables = figure.locator("[role=option][tabindex='0']"), figure.locator("select")
+    rows, heads = (figure.locator("input[type=number]").nth(n) for n in (7, 2))
+    presses = [(field, "ArrowLeft"), (rows, "ArrowUp"), (heads, "ArrowDown"), (tables, "ArrowDown")]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = ParameterMap(**now).numbers()
+        shown = await figure.locator(".qkv-map-shares td:nth-child(2)").all_inner_texts()
+        if [int(text.replace(",", "")) for text in shown] != made["groups"]:
+            raise WrongError(f"after {key} it shows {shown}, core counts {made['groups']}")
+        total = await figure.locator(".qkv-map-total").inner_text()
+        if not total.startswith(f"{made['total']:,} numbers"):
+            raise WrongError(f"after {key} it says {total}, core counts {made['total']:,}")
+
+
 async def softmax_bench(page: Page, figure: Locator) -> None:
     """Move a score, the temperature and the last query, then turn the axis."""
     names = ["tokens", "scores", "temperature", "axis", "times", "row"]
@@ -134,6 +153,22 @@ async def softmax_bench(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
         if _differ([await figure.locator(".qkv-bench-leak").inner_text()], made["leak"], 2):
             raise WrongError(f"after {key} the leak is not {made['leak']:.3f}")
+
+
+async def head_splitter(page: Page, figure: Locator) -> None:
+    """Take more heads, the next token, then each wrong way."""
+    names = ["tokens", "x", "w", "n_heads", "way", "token"]
+    token, way = (figure.locator("select").nth(n) for n in (0, 1))
+    more = (figure.locator("input[type=range]"), "ArrowRight")
+    presses = [more, (token, "ArrowDown"), *[(way, "ArrowDown")] * 4]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = HeadSplitter(**now).numbers()
+        shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
+        if _differ(shown, made["weights"], 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        written = await figure.locator("[data-matrix=writes] tbody td").all_inner_texts()
+        if _differ(written, np.vstack([made["writes"], made["output"]]), 1):
+            raise WrongError(f"after {key} the writes are not what core computes")
 
 
 async def cross_attention(page: Page, figure: Locator) -> None:
@@ -188,6 +223,24 @@ async def position_lab(page: Page, figure: Locator) -> None:
         shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
         if _differ(shown, np.column_stack([made["weights"], made["moved"]]), 2):
             raise WrongError(f"after {key} the weights are not what core computes")
+
+
+async def layer_stepper(page: Page, figure: Locator) -> None:
+    """Step once, choose another order, then another token."""
+    names = ["layer", "token", "place", "order", "residual"]
+    go, strips = figure.locator(".qkv-step-pair button"), figure.locator(".qkv-strip")
+    order, token = (strips.nth(n).locator("input:checked") for n in (1, 0))
+    presses = [(go.nth(1), "Enter"), (order, "ArrowRight"), (token, "ArrowRight")]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = LayerStepper(**now).numbers()
+        lines = figure.locator(".qkv-step-panel tr:not([hidden]) td:last-child")
+        if _differ(await lines.all_inner_texts(), made["row"], 2):
+            raise WrongError(f"after {key} the row is not what core computes")
+        ladder = figure.locator(".qkv-step-ladder label:not([hidden]) i:last-child")
+        lengths = [text for text in await ladder.all_inner_texts() if text]
+        rows = [p for p in LayerStepper(**now).path() if p.kind not in ("hidden", "words")]
+        if _differ(lengths, np.array([np.linalg.norm(p.row) for p in rows]), 1):
+            raise WrongError(f"after {key} the lengths are not what core computes")
 
 
 async def learn_one_head(page: Page, figure: Locator) -> None:
@@ -276,9 +329,12 @@ async def soft_lookup(page: Page, figure: Locator) -> None:
 WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
+    "head-splitter": head_splitter,
+    "layer-stepper": layer_stepper,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
     "position-lab": position_lab,
+    "parameter-map": parameter_map,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,
     "soft-lookup": soft_lookup,

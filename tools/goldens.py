@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 
 from qkv import core
-from qkv.data import round_table, running_example
+from qkv.data import paper_table, round_table, running_example
 from qkv.widgets.cross_attention import CrossAttention
+from qkv.widgets.head_splitter import WAYS, HeadSplitter
+from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
+from qkv.widgets.parameter_map import ParameterMap, layout
 from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
@@ -138,6 +141,24 @@ def mask_lab() -> list[dict[str, Any]]:
 
 
 @golden
+def head_splitter() -> list[dict[str, Any]]:
+    """Layers of 1, 2 and 4 heads by every way: the running example, and random numbers."""
+    rng = np.random.default_rng(10)
+    cases = []
+    for n, d in [(5, 8), (3, 12), (7, 4)]:
+        given: dict[str, Any] = {}
+        if d != 8:
+            given = {"x": rng.normal(size=(n, d)), "w": rng.normal(size=(d, 4 * d))}
+            given["tokens"] = [f"w{t}" for t in range(n)]
+        for n_heads in (1, 2, 4):
+            for way in WAYS:
+                widget = HeadSplitter(n_heads=n_heads, way=way, **given)
+                shown = {"x": widget.x, "w": widget.w, "h": n_heads, "way": way}
+                cases.append({**shown, "t": widget.token, **widget.numbers()})
+    return cases
+
+
+@golden
 def cross_attention() -> list[dict[str, Any]]:
     """Layers between two sequences, shuffled and with words hidden; one number taken apart."""
     rng = np.random.default_rng(12)
@@ -184,6 +205,34 @@ def position_lab() -> list[dict[str, Any]]:
     for code in CODES:
         given = {"order": [0, 1, 2, 3, 4], "code": code, "start": 37, "causal": False}
         cases.append({**given, **PositionLab(**given).numbers()})
+    return cases
+
+
+@golden
+def layer_stepper() -> list[dict[str, Any]]:
+    """Rows and their parts at every place, of random layers and the example, in both orders."""
+    rng = np.random.default_rng(14)
+    n, d, d_ff, heads, d_k, d_v = 3, 5, 7, 2, 4, 3
+    shapes = {"X": (n, d), "W_Q": (heads, d, d_k), "W_K": (heads, d, d_k), "W_V": (heads, d, d_v)}
+    shapes |= {"W_O": (heads * d_v, d), "W_1": (d, d_ff), "b_1": (d_ff,), "W_2": (d_ff, d)}
+    drawn: dict[str, Any] = {
+        name: rng.normal(size=shape).tolist() for name, shape in shapes.items()
+    }
+    drawn["E"] = rng.normal(size=(11, d)).tolist()
+    for name, count in (("tokens", n), ("columns", d), ("units", d_ff), ("words", 11)):
+        drawn[name] = [f"{name[0]}{i}" for i in range(count)]
+    cases = []
+    for layer, token in ((drawn, 1), (LayerStepper().layer, 3)):
+        for order in ("post", "pre"):
+            for residual in (True, False):
+                widget = LayerStepper(layer=layer, token=token, order=order, residual=residual)
+                given = {"layer": layer, "token": token, "order": order, "residual": residual}
+                places = [
+                    {"name": p.name, "kind": p.kind, "row": p.row, "parts": p.parts}
+                    for p in widget.path()
+                ]
+                made = {"places": places, "probabilities": widget.numbers()["probabilities"]}
+                cases.append({**given, **made})
     return cases
 
 
@@ -273,6 +322,34 @@ def tokens_to_rows() -> list[dict[str, Any]]:
 
     kinds = [("wordpiece", False), ("wordpiece", True), ("whitespace", False)]
     return [{"small": small_list()}, *(case(text, *kind) for text in texts for kind in kinds)]
+
+
+@golden
+def parameter_map() -> list[dict[str, Any]]:
+    """Models of the paper and others: every part, the sums, the rows that fit, the fields."""
+    models: list[dict[str, Any]] = []
+    for row in paper_table():
+        s = row.sizes
+        sizes = [s.d_model, s.d_ff, s.n_heads, s.d_k, s.d_v]
+        models.append({"sizes": sizes, "layers": [row.n_layers] * 2, "rows": 41_100})
+    models += [
+        {"tables": 3},
+        {"tables": 2, "biases": True},
+        {"sizes": [768, 3072, 12, 64, 64], "layers": [12, 0], "rows": 30_522, "biases": True},
+        {"sizes": [8, 16, 3, 4, 2], "layers": [2, 3], "rows": 13},
+        {"sizes": [1, 1, 1, 1, 1], "layers": [0, 0], "rows": 1},
+        {"sizes": [16384, 65536, 128, 1024, 1024], "layers": [128, 128], "rows": 1_000_000},
+        {"sizes": [7, 11, 3, 5, 2], "layers": [0, 4], "rows": 13, "tables": 2},
+    ]
+    cases = []
+    for given in models:
+        widget = ParameterMap(**given)
+        parts = widget.parts()
+        model = {name: value for name, value in widget.state().items() if name != "at"}
+        names = [[part.id, part.shape, part.each, part.layers] for part in parts]
+        fields = layout(parts, 390.0, 320.0)
+        cases.append({"model": model, "names": names, "fields": fields, **widget.numbers()})
+    return cases
 
 
 def plain(value: Any) -> Any:

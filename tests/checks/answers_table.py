@@ -1783,6 +1783,509 @@ def know_scalar(embedder, ids):
     return sum(abs(embedder(ids)[t] - embedder(int(ids[t]))[0, 0]).max() for t in range(len(ids)))
 
 
+# --- multi_head ----------------------------------------------------------------------------------
+
+
+def parted_right(x, h):
+    return np.stack(np.split(x, h, axis=-1), axis=-3)
+
+
+def parted_straight(x, h):
+    *batch, n, width = x.shape
+    return x.reshape(*batch, h, n, width // h)
+
+
+def parted_unturned(x, h):
+    return x.reshape(*x.shape[:-1], h, x.shape[-1] // h)
+
+
+def parted_alternating(x, h):
+    return np.stack([x[..., i::h] for i in range(h)], axis=-3)
+
+
+def parted_two_axes(x, h):
+    n, width = x.shape
+    return x.reshape(n, h, width // h).swapaxes(0, 1)
+
+
+def join_right(heads):
+    return np.concatenate(list(np.moveaxis(heads, -3, 0)), axis=-1)
+
+
+def join_straight(heads):
+    *batch, h, n, d = heads.shape
+    return heads.reshape(*batch, n, h * d)
+
+
+def join_in_place(heads):
+    out = join_right(heads)
+    heads[...] = 0
+    return out
+
+
+def silent_right(i, heads, W_O):
+    heads = heads.copy()
+    heads[i] = 0
+    return np.concatenate(list(heads), axis=1) @ W_O
+
+
+def silent_in_place(i, heads, W_O):
+    heads[i] = 0
+    return np.concatenate(list(heads), axis=1) @ W_O
+
+
+def silent_slid(i, heads, W_O):
+    rest = np.delete(heads, i, axis=0)
+    return np.concatenate(list(rest), axis=1) @ W_O[: len(rest) * heads.shape[2]]
+
+
+def silent_rows(which):
+    def answer(i, heads, W_O):
+        rows = W_O.copy()
+        rows[which(i, *heads.shape)] = 0
+        return np.concatenate(list(heads), axis=1) @ rows
+
+    return answer
+
+
+def silent_unturned(i, heads, W_O):
+    heads = heads.copy()
+    heads[i] = 0
+    return heads.reshape(heads.shape[1], -1) @ W_O
+
+
+def pieces(count, x_of=lambda n, width: np.arange(float(n * width)).reshape(n, width)):
+    def answer(split, n, h, d):
+        x = x_of(n, h * d)
+        return count(split(x, h), parted_right(x, h))
+
+    return answer
+
+
+def differ(got, want):
+    return float((got != want).any(axis=-1).sum())
+
+
+# --- layer ---------------------------------------------------------------------------------------
+
+
+def ln(X, g, b, e):
+    out = np.zeros_like(X, dtype=float)
+    for place in np.ndindex(X.shape[:-1]):
+        row = [float(x) for x in X[place]]
+        mean = sum(row) / len(row)
+        variance = sum((x - mean) ** 2 for x in row) / len(row)
+        for c, x in enumerate(row):
+            out[(*place, c)] = (x - mean) / math.sqrt(variance + e) * g[c] + b[c]
+    return out
+
+
+def ln_plain(X, e=1e-5):
+    return ln(X, np.ones(X.shape[-1]), np.zeros(X.shape[-1]), e)
+
+
+def ln_axis(X, g, b, e, axis):
+    mean = X.mean(axis, keepdims=True)
+    return (X - mean) / np.sqrt(X.var(axis, keepdims=True) + e) * g + b
+
+
+def ln_divides(X, g, b, e, divide):
+    centred = X - X.mean(-1, keepdims=True)
+    return centred / divide(centred) * g + b
+
+
+def ln_unbiased(X, g, b, e):
+    return ln_divides(X, g, b, e, lambda c: (c.var(-1, ddof=1, keepdims=True) + e) ** 0.5)
+
+
+def ln_in_place(X, g, b, e):
+    X -= X.mean(-1, keepdims=True)
+    X /= np.sqrt(X.var(-1, keepdims=True) + e)
+    return X * g + b
+
+
+def stack_right(X, attend, think, norm, times):
+    stream = X
+    while times:
+        read = norm(stream)
+        stream = attend(read) + stream
+        stream = think(norm(stream)) + stream
+        times -= 1
+    return norm(stream)
+
+
+def stack_given(X, attend, think, norm, times):
+    for _ in range(times):
+        X = norm(X)
+        X = X + attend(X)
+        X = norm(X)
+        X = X + think(X)
+    return X
+
+
+def stack_no_last(X, attend, think, norm, times):
+    for _ in range(times):
+        X = X + attend(norm(X))
+        X = X + think(norm(X))
+    return X
+
+
+def stack_post(X, attend, think, norm, times):
+    for part in [attend, think] * times:
+        X = norm(X + part(X))
+    return X
+
+
+def stack_bare(X, attend, think, norm, times):
+    for part in [attend, think] * times:
+        X = part(norm(X))
+    return norm(X)
+
+
+def stack_after(X, attend, think, norm, times):
+    for part in [attend, think] * times:
+        X = X + norm(part(X))
+    return norm(X)
+
+
+def stack_parallel(X, attend, think, norm, times):
+    for _ in range(times):
+        read = norm(X)
+        X = X + attend(read) + think(read)
+    return norm(X)
+
+
+def stack_norm_inside(X, attend, think, norm, times):
+    for _ in range(times):
+        X = X + attend(norm(X))
+        X = norm(X + think(norm(X)))
+    return X
+
+
+def stack_nothing(X, attend, think, norm, times):
+    return X if times == 0 else stack_right(X, attend, think, norm, times)
+
+
+def norm_back_jacobian(X, grad, e):
+    """Multiply by the whole table of derivatives, row by row."""
+    out = np.zeros_like(X, dtype=float)
+    d = X.shape[-1]
+    for place in np.ndindex(X.shape[:-1]):
+        root = math.sqrt(X[place].var() + e)
+        y = (X[place] - X[place].mean()) / root
+        table = (np.eye(d) - 1 / d - np.outer(y, y) / d) / root
+        out[place] = table.T @ grad[place]
+    return out
+
+
+def back_numeric(X, grad, e):
+    out = np.zeros_like(X, dtype=float)
+    for place in np.ndindex(X.shape):
+        ahead, behind = X.copy(), X.copy()
+        ahead[place] += 1e-5
+        behind[place] -= 1e-5
+        out[place] = ((ln_plain(ahead, e) - ln_plain(behind, e)) * grad).sum() / 2e-5
+    return out
+
+
+def back_root(X, e):
+    return np.sqrt(X.var(-1, keepdims=True) + e)
+
+
+def back_only_root(X, grad, e):
+    return grad / back_root(X, e)
+
+
+def back_no_stretch(X, grad, e):
+    return (grad - grad.mean(-1, keepdims=True)) / back_root(X, e)
+
+
+def back_no_mean(X, grad, e):
+    y = ln_plain(X, e)
+    return (grad - y * (grad * y).mean(-1, keepdims=True)) / back_root(X, e)
+
+
+def back_sums(X, grad, e):
+    y = ln_plain(X, e)
+    inner = grad - grad.sum(-1, keepdims=True) - y * (grad * y).sum(-1, keepdims=True)
+    return inner / back_root(X, e)
+
+
+def back_plus(X, grad, e):
+    return 2 * back_only_root(X, grad, e) - norm_back_jacobian(X, grad, e)
+
+
+def back_all_rows(X, grad, e):
+    y = ln_plain(X, e)
+    return (grad - grad.mean() - y * (grad * y).mean()) / back_root(X, e)
+
+
+def others(part, X, change=None, least=1e-9, tokens=None):
+    """Return the count of other rows for each token that is changed."""
+    counts = []
+    for j in range(len(X)) if tokens is None else tokens:
+        other = X.copy()
+        other[j] = np.flip(other[j]) * 2 + 1 if change is None else change(other[j])
+        moved = abs(part(other) - part(X)).max(1) > least
+        counts.append(int(moved.sum() - moved[j]))
+    return counts
+
+
+def others_random(part, X):
+    rng, before = np.random.default_rng(0), part(X)
+    largest = 0
+    for j in range(len(X)):
+        other = np.array(X, dtype=float)
+        other[j] = rng.normal(size=X.shape[1])
+        moved = np.any(np.abs(part(other) - before) > 1e-10, axis=1)
+        largest = max(largest, np.delete(moved, j).sum())
+    return largest
+
+
+def others_in_place(part, X):
+    before, most = part(X.copy()), 0
+    for j in range(len(X)):
+        kept = X[j].copy()
+        X[j] = 3 * np.flip(kept) + 1
+        moved = abs(part(X) - before).max(1) > 1e-9
+        most = max(most, int(moved.sum() - moved[j]))
+        X[j] = kept
+    X[0] += 1
+    return most
+
+
+# --- transformer ---------------------------------------------------------------------------------
+
+
+def shift_right_loop(targets, lengths, start, end, pad):
+    read, said, real = [], [], []
+    for row, m in zip(targets, lengths, strict=True):
+        own = list(row[:m])
+        read.append([start, *own] + [pad] * (len(row) - m))
+        said.append([*own, end] + [pad] * (len(row) - m))
+        real.append([1.0] * (m + 1) + [0.0] * (len(row) - m))
+    return read, said, real
+
+
+def shift_right_where(targets, lengths, start, end, pad):
+    batch, n = targets.shape
+    full = np.column_stack([targets, np.full(batch, pad)])
+    place, lengths = np.arange(n + 1), np.asarray(lengths)[:, None]
+    read = np.column_stack([np.full(batch, start), targets])
+    return read, np.where(place == lengths, end, full), 1.0 * (place <= lengths)
+
+
+def shift_swapped(*args):
+    read, said, real = shift_right_where(*args)
+    return said, read, real
+
+
+def shift_none(*args):
+    _, said, real = shift_right_where(*args)
+    return said, said, real
+
+
+def shift_repeat(*args):
+    read, _, real = shift_right_where(*args)
+    return read, read, real
+
+
+def shift_no_end(targets, lengths, start, end, pad):
+    read, _, real = shift_right_where(targets, lengths, start, end, pad)
+    return read, np.column_stack([targets, np.full(len(targets), pad)]), real
+
+
+def shift_short(targets, lengths, start, end, pad):
+    read, said, _ = shift_right_where(targets, lengths, start, end, pad)
+    return read, said, 1.0 * (np.arange(read.shape[1]) < np.asarray(lengths)[:, None])
+
+
+def shift_edge(targets, lengths, start, end, pad):
+    read, _, real = shift_right_where(targets, lengths, start, end, pad)
+    return read, np.column_stack([targets, np.full(len(targets), end)]), real
+
+
+def shift_by_slices(targets, lengths, start, end, pad):
+    batch, n = targets.shape
+    full = np.full((batch, n + 2), pad)
+    full[:, 0], full[:, 1:-1] = start, targets
+    full[np.arange(batch), np.asarray(lengths) + 1] = end
+    real = 1.0 * (np.arange(n + 1) <= np.asarray(lengths)[:, None])
+    return full[:, :-1], full[:, 1:], real
+
+
+def shift_all_count(*args):
+    read, said, real = shift_right_where(*args)
+    return read, said, np.ones_like(real)
+
+
+def shift_in_place(targets, lengths, start, end, pad):
+    result = shift_right_where(targets, lengths, start, end, pad)
+    targets[:, 0] = start
+    return result
+
+
+def shift_last_real(targets, lengths, start, end, pad):
+    read, said, real = shift_right_where(targets, lengths, start, end, pad)
+    for row, m in zip(targets, lengths, strict=True):
+        assert row[m - 1] != pad
+    return read, said, real
+
+
+def write_right(scores_of, start, end, longest):
+    written = [start]
+    for _ in range(longest):
+        word = int(np.argmax(scores_of(written)[-1]))
+        if word == end:
+            break
+        written.append(word)
+    return written[1:]
+
+
+def write_after(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end and len(written) <= longest:
+        written.append(int(scores_of(written)[len(written) - 1].argmax()))
+    return [i for i in written[1:] if i != end]
+
+
+def write_row_0(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end and len(written) <= longest:
+        written.append(int(scores_of(written)[0].argmax()))
+    return written[1:]
+
+
+def write_last_word(scores_of, start, end, longest):
+    word, written = start, []
+    while len(written) < longest:
+        word = int(scores_of([word])[-1].argmax())
+        if word == end:
+            break
+        written.append(word)
+    return written
+
+
+def write_no_limit(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end:
+        written.append(int(scores_of(written)[-1].argmax()))
+    return written[1:-1]
+
+
+def write_signs(scores_of, start, end, longest):
+    written = [start]
+    while written[-1] != end and len(written) <= longest:
+        written.append(int(scores_of(written)[-1].argmax()))
+    return written
+
+
+def write_with_end(*args):
+    return write_signs(*args)[1:]
+
+
+def write_with_start(scores_of, start, end, longest):
+    return [start, *write_right(scores_of, start, end, longest)]
+
+
+def write_on(scores_of, start, end, longest):
+    written = [start]
+    for _ in range(longest):
+        written.append(int(scores_of(written)[-1].argmax()))
+    return written[1:]
+
+
+def write_least(scores_of, start, end, longest):
+    return write_right(lambda ids: -scores_of(ids), start, end, longest)
+
+
+def write_short(scores_of, start, end, longest):
+    return write_right(scores_of, start, end, longest - 1)
+
+
+def write_long(scores_of, start, end, longest):
+    return write_right(scores_of, start, end, longest + 1)
+
+
+def write_cuts_the_last(scores_of, start, end, longest):
+    return write_signs(scores_of, start, end, longest)[1:-1]
+
+
+def count_with(own=None, cross=None, hidden=None, norms=(2, 3), norm=2, tables=1, depth=None):
+    """Return a count in which one part is a learner's own."""
+
+    def count(d_model, d_ff, n_heads, d_k, d_v, n_layers, n_rows):
+        size = (d_model, n_heads, d_k, d_v)
+        attention = n_heads * d_model * (2 * d_k + 2 * d_v) if own is None else own(*size)
+        across = attention if cross is None else cross
+        forward = 2 * d_model * d_ff + d_ff + d_model if hidden is None else hidden(d_model, d_ff)
+        first = attention + forward + norms[0] * norm * d_model
+        second = attention + across + forward + norms[1] * norm * d_model
+        table = (n_layers if tables == "layers" else tables) * n_rows * d_model
+        return (n_layers if depth is None else depth) * (first + second) + table
+
+    return count
+
+
+def prefix_right(score, ids):
+    at_once = score(ids)
+    alone = np.stack([score(ids[:n])[-1] for n in range(1, len(ids) + 1)])
+    return int((np.abs(at_once - alone).max(axis=1) > 1e-9).sum())
+
+
+def prefix_close(score, ids):
+    at_once = score(ids)
+    return sum(
+        not np.allclose(score(ids[: t + 1])[t], at_once[t], rtol=0, atol=1e-10)
+        for t in range(len(ids))
+    )
+
+
+def prefix_short(score, ids):
+    at_once = score(ids)
+    return sum(
+        np.abs(score(ids[: max(t, 1)])[-1] - at_once[t]).max() > 1e-9 for t in range(len(ids))
+    )
+
+
+def prefix_first_row(score, ids):
+    at_once = score(ids)
+    return sum(np.abs(score(ids[: t + 1])[0] - at_once[t]).max() > 1e-9 for t in range(len(ids)))
+
+
+def prefix_last(score, ids):
+    return int(np.abs(score(ids)[-1] - score(ids[:-1])[-1]).max() > 1e-9)
+
+
+def prefix_yes(score, ids):
+    return int(prefix_right(score, ids) > 0)
+
+
+def prefix_exchanges(score, ids):
+    moved = set()
+    for j in range(len(ids)):
+        other = ids.copy()
+        other[j] = (other[j] + 1) % 11
+        moved |= {t for t in range(j) if np.abs(score(other)[t] - score(ids)[t]).max() > 1e-9}
+    return len(moved)
+
+
+def prefix_loose(score, ids):
+    at_once = score(ids)
+    return sum(
+        not np.allclose(score(ids[: t + 1])[t], at_once[t], atol=1e-4) for t in range(len(ids))
+    )
+
+
+def prefix_all_or_nothing(score, ids):
+    return (len(ids) - 1) * prefix_yes(score, ids)
+
+
+def prefix_empty(score, ids):
+    at_once = score(ids)
+    return sum(np.abs(score(ids[:t])[-1] - at_once[t]).max() > 1e-9 for t in range(len(ids)))
+
+
 WRONG = {
     "cross_attention.layer": [
         (cross_axis, "one query", "all your weights are 1"),
@@ -1884,6 +2387,123 @@ WRONG = {
         (foot_sums, "two that cancel", "while its sum stays"),
         (lambda *a: foot_right(*a, least=1e-4), "faint", "more than rounding"),
         (foot_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "layer.norm": [
+        (lambda X, g, b, e: ln_axis(X, g, b, e, 0), "rows alone", "a token's or a column's"),
+        (lambda X, g, b, e: ln_axis(X, g, b, e, None), "rows alone", "depend on the other tokens"),
+        (ln_unbiased, "rows alone", "sum of squares by d, or"),
+        (
+            lambda X, g, b, e: ln_divides(X, g, b, e, lambda c: c.var(-1, keepdims=True) + e),
+            "rows alone",
+            "divided by the variance",
+        ),
+        (
+            lambda X, g, b, e: X / np.sqrt(X.var(-1, keepdims=True) + e),
+            "rows alone",
+            "rows still have a mean",
+        ),
+        (
+            lambda X, g, b, e: X / np.sqrt((X**2).mean(-1, keepdims=True) + e),
+            "rows alone",
+            "That is the other norm",
+        ),
+        (
+            lambda X, g, b, e: ln_divides(
+                X, g, b, e, lambda c: (c**2).sum(-1, keepdims=True) ** 0.5
+            ),
+            "rows alone",
+            "rows have length 1",
+        ),
+        (lambda X, g, b, e: X - X.mean(-1, keepdims=True), "rows alone", "about the variance"),
+        (lambda X, g, b, e: ln_plain(X, e), "gain and shift", "Where do they enter"),
+        (lambda X, g, b, e: (ln_plain(X, e) + b) * g, "gain and shift", "Which comes first"),
+        (lambda X, g, b, e: ln_plain(X * g + b, e), "gain and shift", "to X"),
+        (lambda X, g, b, e: ln_axis(X, g, b, 0.0, -1), "epsilon", "One row is NaN"),
+        (
+            lambda X, g, b, e: ln_divides(X, g, b, e, lambda c: c.std(-1, keepdims=True) + e),
+            "epsilon",
+            "To what is it added",
+        ),
+        (lambda X, g, b, e: ln(X, g, b, 1e-5), "rows alone", "Where does the argument enter"),
+        (
+            lambda X, g, b, e: ln_axis(X, g, b, e, 1),
+            "a batch in front",
+            "Which number has the last",
+        ),
+        (ln_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "layer.repair": [
+        (stack_given, "one layer", "Which array may be overwritten"),
+        (
+            lambda X, a, t, n, times: n(stack_given(X, a, t, n, times)),
+            "one layer",
+            "to what is a part's answer added",
+        ),
+        (stack_no_last, "one layer", "before the words are scored"),
+        (stack_post, "one layer", "That is post-norm"),
+        (stack_bare, "one layer", "The row itself is gone"),
+        (stack_after, "one layer", "input or its output"),
+        (stack_parallel, "one layer", "what `attend` has added"),
+        (lambda X, a, t, n, times: a(X, X), "one layer", "Your code stopped"),
+        (stack_norm_inside, "three layers", "in the loop or behind it"),
+        (
+            lambda X, a, t, n, times: stack_right(X, a, t, n, 1),
+            "three layers",
+            "How many layers did you run",
+        ),
+        (stack_nothing, "no layer", "what is left to be done"),
+    ],
+    "layer.backward": [
+        (back_only_root, "one row", "for constants"),
+        (back_no_stretch, "one row", "held the variance"),
+        (back_no_mean, "one row", "held the mean"),
+        (
+            lambda X, g, e: norm_back_jacobian(X, g, e) * back_root(X, e),
+            "one row",
+            "must be divided",
+        ),
+        (
+            lambda X, g, e: norm_back_jacobian(X, g, e) / back_root(X, e),
+            "one row",
+            "over its square",
+        ),
+        (back_sums, "one row", "keep the factor 1/d"),
+        (back_plus, "one row", "run away from it"),
+        (lambda X, g, e: ln_plain(X, e), "one row", "Where does `grad` enter"),
+        (lambda X, g, e: g, "one row", "sum of your gradient"),
+        (back_all_rows, "several rows", "Over what do they run"),
+        (lambda X, g, e: norm_back_jacobian(X, g, 0.0), "epsilon", "Which root divides"),
+        (
+            lambda X, g, e: norm_back_jacobian(X, g, e) if X.ndim == 2 else back_all_rows(X, g, e),
+            "a batch in front",
+            "run over the last",
+        ),
+    ],
+    "layer.expose": [
+        (lambda part, X: max(others(part, X)) + 1, "an honest LayerNorm", "row itself"),
+        (lambda part, X: part @ X, "an honest LayerNorm", "Your test stopped"),
+        (lambda part, X: len(X) - 1, "an honest LayerNorm", "whose row may move"),
+        (lambda part, X: 0, "the mean over tokens", "count the rows"),
+        (lambda part, X: int(max(others(part, X)) > 0), "the mean over tokens", "How many"),
+        (lambda part, X: sum(others(part, X)), "the mean over tokens", "does *one* token"),
+        (
+            lambda part, X: max(others(part, X)) * X.shape[1],
+            "the mean over tokens",
+            "How many rows are that",
+        ),
+        (
+            lambda part, X: others(part, X, tokens=[-1])[0],
+            "the mean of the first row",
+            "changed the last token",
+        ),
+        (lambda part, X: np.mean(others(part, X)), "the mean of the first row", "You averaged"),
+        (
+            lambda part, X: max(others(part, X, change=lambda x: x + 2)),
+            "the neighbour's root",
+            "which of a row's two numbers",
+        ),
+        (lambda part, X: max(others(part, X, least=1e-3)), "a faint leak", "more than rounding"),
+        (others_in_place, "inputs untouched", "writes into its argument"),
     ],
     "tokens.cut": [
         (cut_shortest, "a word that is in the list", "Which end do you try first?"),
@@ -2634,6 +3254,119 @@ WRONG = {
             "small error pass",
         ),
     ],
+    "multi_head.split": [
+        (parted_straight, "one sentence", "cuts by tokens"),
+        (parted_unturned, "one sentence", "Which two axes must change places"),
+        (parted_alternating, "one sentence", "every n_heads-th column"),
+        (lambda x, h: np.swapaxes(parted_right(x, h), -1, -2), "one sentence", "lie on their side"),
+        (lambda x, h: parted_right(x, h)[..., ::-1, :, :], "one sentence", "run backwards"),
+        (lambda x, h: x, "one sentence", "Take head 0"),
+        (parted_two_axes, "a batch in front", "takes exactly two sizes"),
+        (lambda x, h: parted_unturned(x, h).swapaxes(0, 1), "a batch in front", "the batch now"),
+        (
+            lambda x, h: np.stack(np.split(x, h, axis=-1)),
+            "a batch in front",
+            "in front of the batch",
+        ),
+    ],
+    "multi_head.merge": [
+        (join_straight, "one sentence", "as it was"),
+        (
+            lambda x: np.moveaxis(x, -3, -1).reshape(*x.shape[:-3], x.shape[-2], -1),
+            "one sentence",
+            "alternate between heads",
+        ),
+        (lambda x: x.mean(axis=-3), "one sentence", "averaged the heads"),
+        (lambda x: x.sum(axis=-3), "one sentence", "added the heads"),
+        (
+            lambda x: np.concatenate(list(np.moveaxis(x, -3, 0)), axis=-2),
+            "one sentence",
+            "one below the other",
+        ),
+        (lambda x: join_right(x[..., ::-1, :, :]), "one sentence", "last head comes first"),
+        (
+            lambda x: x.swapaxes(0, 1).reshape(x.shape[-2], -1),
+            "a batch in front",
+            "There is a batch in front now",
+        ),
+        (
+            lambda x: (
+                x.swapaxes(0, 1).reshape(x.shape[0], x.shape[2], -1)
+                if x.ndim == 4
+                else join_right(x)
+            ),
+            "a batch in front",
+            "the batch now",
+        ),
+        (join_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "multi_head.writes": [
+        (lambda i, H, W: np.concatenate(list(H), axis=1) @ W, "a head in the middle", "whole"),
+        (
+            lambda i, H, W: H[i] @ W[i * H.shape[2] : (i + 1) * H.shape[2]],
+            "a head in the middle",
+            "what head i writes",
+        ),
+        (silent_slid, "a head in the middle", "slide onto its rows"),
+        (silent_rows(lambda i, h, n, d: i), "a head in the middle", "one row of W_O"),
+        (
+            silent_rows(lambda i, h, n, d: slice(i, None, h)),
+            "a head in the middle",
+            "every n_heads-th row",
+        ),
+        (
+            lambda i, H, W: silent_right(i, H, W) * len(H) / (len(H) - 1),
+            "a head in the middle",
+            "scaled the others up",
+        ),
+        (
+            lambda i, H, W: silent_right(i + 1, H, W),
+            "a head in the middle",
+            "silenced the head after it",
+        ),
+        (silent_unturned, "a head in the middle", "tokens are mixed"),
+        (silent_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "multi_head.mix_test": [
+        (
+            lambda s, n, h, d: differ(
+                s(np.arange(n * h * d).reshape(n, -1), h), np.arange(n * h * d).reshape(h, n, d)
+            ),
+            "an honest split",
+            "straight reshape",
+        ),
+        (
+            pieces(lambda got, want: float((got == want).all(axis=-1).sum())),
+            "an honest split",
+            "counted the right pieces",
+        ),
+        (lambda s, n, h, d: 0, "a straight reshape", "Is the shape enough"),
+        (
+            pieces(differ, lambda n, width: np.ones((n, width))),
+            "a straight reshape",
+            "entries of your input be alike",
+        ),
+        (
+            pieces(lambda got, want: float((got != want).sum())),
+            "a straight reshape",
+            "single numbers",
+        ),
+        (
+            pieces(lambda got, want: float((got != want).any())),
+            "a straight reshape",
+            "said that it is wrong",
+        ),
+        (
+            pieces(lambda got, want: float((got != want).any(axis=(1, 2)).sum())),
+            "a straight reshape",
+            "You counted heads",
+        ),
+        (
+            pieces(lambda got, want: float((got.sum(-1) != want.sum(-1)).sum())),
+            "one piece turned round",
+            "the right sum",
+        ),
+    ],
     "masks.causal": [
         (lambda s, o: hidden(s, triangle(s, -1)), "no offset", "May a token look at itself"),
         (lambda s, o: hidden(s, triangle(s, 1)), "no offset", "one key too many"),
@@ -2930,6 +3663,86 @@ WRONG = {
             "differences pass",
         ),
     ],
+    "transformer.shift_right": [
+        (shift_swapped, "one full sentence", "Which of the two begins"),
+        (shift_none, "one full sentence", "What is left to predict"),
+        (shift_repeat, "one full sentence", "which it reads"),
+        (shift_no_end, "one full sentence", "When will such a model stop"),
+        (shift_short, "one full sentence", "Which row must say the end sign"),
+        (lambda t, n, *signs: (t, t), "one full sentence", "3 are asked for"),
+        (shift_edge, "a padded batch", "behind the pads"),
+        (shift_by_slices, "a padded batch", "reads its own end sign"),
+        (shift_all_count, "a padded batch", "What would the model learn"),
+        (shift_last_real, "an empty sentence", "Which line needs one"),
+        (shift_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "transformer.greedy": [
+        (write_row_0, "a short sentence", "Which row has read the last word"),
+        (write_last_word, "a short sentence", "know what came before"),
+        (write_signs, "a short sentence", "with both signs around them"),
+        (write_with_start, "a short sentence", "Did the model write that"),
+        (write_with_end, "a short sentence", "Is that a word of the translation"),
+        (write_on, "a short sentence", "after the end sign"),
+        (write_least, "a short sentence", "the smallest score"),
+        (write_no_limit, "no end in sight", "What else must end your loop"),
+        (write_short, "no end in sight", "Does the start sign count"),
+        (write_long, "no end in sight", "one word too many"),
+        (write_cuts_the_last, "no end in sight", "Does the start sign count"),
+    ],
+    "transformer.count": [
+        (count_with(cross=0), "one layer on each side", "How does it hear of the source"),
+        (count_with(norms=(2, 2)), "one layer on each side", "Which did you leave out"),
+        (count_with(cross=0, norms=(2, 2)), "one layer on each side", "What has it besides"),
+        (
+            count_with(hidden=lambda d, f: 2 * d * f),
+            "one layer on each side",
+            "How many numbers are in its two",
+        ),
+        (
+            count_with(hidden=lambda d, f: 2 * d * f + f),
+            "one layer on each side",
+            "Which did you leave out",
+        ),
+        (
+            count_with(own=lambda d, h, k, v: h * d * (2 * k + 2 * v) + h * (2 * k + v) + d),
+            "one layer on each side",
+            "Does the paper's have them",
+        ),
+        (count_with(norm=1), "one layer on each side", "besides the gain"),
+        (count_with(norm=0), "one layer on each side", "You left the norms out"),
+        (count_with(tables=3), "one layer on each side", "How many arrays is it"),
+        (count_with(tables=0), "one layer on each side", "has no words"),
+        (
+            count_with(own=lambda d, h, k, v: h * d * (2 * k + v)),
+            "one layer on each side",
+            "comes after the heads",
+        ),
+        (
+            count_with(own=lambda d, h, k, v: 4 * d * d),
+            "sizes that have nothing to do with each other",
+            "When is",
+        ),
+        (
+            count_with(own=lambda d, h, k, v: 4 * h * d * k),
+            "sizes that have nothing to do with each other",
+            "used d_k for values",
+        ),
+        (count_with(depth=1), "several layers", "Do the layers share"),
+        (count_with(tables="layers"), "several layers", "the table once a layer"),
+    ],
+    "transformer.prefix_test": [
+        (lambda score, ids: len(ids), "an honest decoder", "the rows that agree"),
+        (prefix_short, "an honest decoder", "Where does the prefix of row t end"),
+        (prefix_first_row, "an honest decoder", "Where does the prefix of row t end"),
+        (prefix_last, "an honest decoder", "two different rows"),
+        (prefix_empty, "an honest decoder", "handed no words"),
+        (lambda score, ids: False, "an honest decoder", "numbers are asked for"),
+        (prefix_yes, "no mask", "In how many rows"),
+        (lambda score, ids: 0, "no mask", "Do you look at all rows"),
+        (prefix_all_or_nothing, "blocks of three", "blamed all"),
+        (prefix_loose, "a faint dependence", "How large is rounding"),
+        (prefix_exchanges, "places counted from the end", "cares how many"),
+    ],
 }
 
 RIGHT = {
@@ -2941,6 +3754,10 @@ RIGHT = {
     "order.step": [hand, lambda d, s: np.linalg.inv(hand(d, -s))],
     "order.repair": [rope],
     "order.sees_order": [feels_right, feels_neighbours],
+    "layer.norm": [ln, lambda X, g, b, e: ln(X, g, b, e).astype(np.float32)],
+    "layer.repair": [stack_right, lambda *given: stack_right(*given).tolist()],
+    "layer.backward": [norm_back_jacobian, back_numeric],
+    "layer.expose": [lambda part, X: max(others(part, X)), others_random],
     "tokens.cut": [cut_right, lambda w, v: np.array(cut_right(w, v), dtype=float)],
     "tokens.one_hot": [
         hot_right,
@@ -2980,6 +3797,10 @@ RIGHT = {
         lambda loss, g, W: (apart(loss, g, W) > 1e-3).sum(),
         lambda loss, g, W: float((np.abs(slopes_of(loss, W, 1e-5) - g(W)) > 1e-3).sum()),
     ],
+    "multi_head.split": [parted_right, lambda x, h: parted_right(x, h).tolist()],
+    "multi_head.merge": [join_right, lambda x: join_right(x).astype(np.float32)],
+    "multi_head.writes": [silent_right],
+    "multi_head.mix_test": [pieces(differ), lambda *a: int(pieces(differ)(*a))],
     "masks.causal": [
         future_right,
         lambda s, o: np.where(np.tri(*s.shape[-2:], o) == 0, -np.inf, s).tolist(),
@@ -3038,4 +3859,13 @@ RIGHT = {
     ],
     "projections.repair": [packed_right, lambda *a: [part.tolist() for part in packed_right(*a)]],
     "projections.expose": [fault_right, fault_lists],
+    "transformer.shift_right": [shift_right_loop, shift_right_where],
+    "transformer.greedy": [write_right, write_after],
+    "transformer.count": [
+        count_with(),
+        lambda d, f, h, k, v, n, r: float(
+            n * (6 * h * d * (k + v) + 4 * d * f + 2 * (f + d) + 10 * d) + r * d
+        ),
+    ],
+    "transformer.prefix_test": [prefix_right, prefix_close],
 }

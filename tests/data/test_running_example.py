@@ -18,7 +18,7 @@ def test_no_two_sizes_are_equal():
     d_v = ex.W_V.shape[-1]
     sizes = [
         n_heads, d_k, d_v, d_model, len(ex.tokens_source), len(ex.tokens_target),
-        n_heads * d_v, n_heads * d_k, ex.memory.shape[-1],
+        n_heads * d_v, n_heads * d_k, ex.memory.shape[-1], ex.W_1.shape[-1], len(ex.words),
     ]  # fmt: skip
     assert len(set(sizes)) == len(sizes)
 
@@ -65,6 +65,38 @@ def test_tying_keys_to_queries_shows(i):
     k_tied = qkv.project(X, ex.W_Q[i])
     tied = qkv.scaled_dot_product_attention(k_tied, k_tied, qkv.project(X, ex.W_V[i]))[1]
     assert np.abs(tied - head(ex, i, X, X)).max() > 0.5
+
+
+def layer_of(ex):
+    ones, zeros = np.ones(8), np.zeros(8)
+    return qkv.EncoderLayerParameters(
+        attention=qkv.MultiHeadParameters(ex.W_Q, ex.W_K, ex.W_V, ex.W_O),
+        norm_1=qkv.LayerNormParameters(ones, zeros),
+        feed_forward=qkv.FeedForwardParameters(ex.W_1, ex.b_1, ex.W_2, None),
+        norm_2=qkv.LayerNormParameters(ones, zeros),
+    )
+
+
+def test_the_table_made_both_sentences():
+    ex = running_example()
+    for tokens, X in ((ex.tokens_source, ex.X_source), (ex.tokens_target, ex.X_target)):
+        np.testing.assert_array_equal(qkv.embed([ex.words.index(t) for t in tokens], ex.E), X)
+
+
+def test_each_unit_reads_the_two_columns_of_its_name():
+    ex = running_example()
+    for unit, weights in zip(ex.units, ex.W_1.T, strict=True):
+        named = [name for name, w in zip(ex.columns, weights, strict=True) if w]
+        assert sorted(unit.split(" and ")) == sorted(named)
+        assert (weights[weights != 0] == 1).all()
+
+
+def test_the_layer_says_apple_after_an():
+    ex = running_example()
+    output, _ = qkv.encoder_layer(ex.X_source, layer_of(ex))
+    scores = qkv.vocabulary_scores(output, ex.E)
+    best = [ex.words[s.argmax()] for s in scores]
+    assert best == ["she", "ate", "apple", "apple", "."]
 
 
 def test_the_arrays_cannot_be_changed_by_accident():

@@ -7,14 +7,17 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 from qkv.checks import (
     cross_attention,
     dot_product,
+    layer,
     learning,
     look_up,
     masks,
+    multi_head,
     order,
     projections,
     scale,
     softmax,
     tokens,
+    transformer,
     why_three,
 )
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
@@ -52,9 +55,11 @@ __all__ = [
     "get",
     "hint",
     "ids",
+    "layer",
     "learning",
     "look_up",
     "masks",
+    "multi_head",
     "order",
     "projections",
     "register",
@@ -62,5 +67,6 @@ __all__ = [
     "softmax",
     "solution",
     "tokens",
+    "transformer",
     "why_three",
 ]

@@ -1,6 +1,7 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
+from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
 from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
@@ -10,6 +11,8 @@ from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 __all__ = [
     "MiniLM",
     "MiniLMSteps",
+    "PaperModel",
+    "QuotedBLEU",
     "RoundTable",
     "RunningExample",
     "Sentences",
@@ -19,6 +22,8 @@ __all__ = [
     "WordVectors",
     "cut_word",
     "minilm",
+    "paper_bleu",
+    "paper_table",
     "round_table",
     "running_example",
     "split_words",

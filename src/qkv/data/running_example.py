@@ -65,6 +65,28 @@ _W_O = (
     (0, 0, 0, 0, 1, 0, 0, 1), (0, 0, 0, 0, 0, -1, 0, 1),
 )  # fmt: skip
 
+# The feed-forward part, one hidden unit a line: "where these two are large together, write this".
+_UNITS = (
+    ("who", "living", {"who": 1}),
+    ("thing", "edible", {"edible": 1}),
+    ("who", "action", {"living": 1}),
+    ("living", "edible", {"action": 2, "past": 1}),
+    ("action", "small", {"thing": 2, "edible": 2}),
+    ("small", "edible", {"small": 2}),
+    ("stop", "past", {"stop": 2}),
+    ("action", "past", {"past": 1}),
+    ("thing", "living", {"action": 1}),
+    ("who", "edible", {"past": 1}),
+    ("thing", "small", {"thing": -1}),
+    ("action", "stop", {"action": -1}),
+    ("small", "living", {"who": -1}),
+    ("who", "thing", {"who": -1, "thing": -1}),
+    ("small", "stop", {"stop": 1}),
+    ("thing", "action", {"edible": -1}),
+)
+# One shared vocabulary of both languages; its table made X_source and X_target.
+WORDS = ("she", "ate", "an", "apple", "sie", "hat", "einen", "Apfel", "gegessen", ".", "<s>")
+
 # What an encoder of another width could hand to the decoder: nine columns, the last "is eaten".
 _MEMORY = (
     (2, 0, 0, 0, 0, 1, 0, 0, 0),
@@ -119,6 +141,14 @@ class RunningExample:
     W_Q_cross, W_K_memory, W_V_memory : arrays of shape (3, 8, 4), (3, 9, 4), (3, 9, 2)
         A cross-attention layer whose queries are target rows and whose keys and values are
         made from ``memory``.
+    units : tuple of str
+        The two columns that each of the ``d_ff = 16`` hidden units of the feed-forward part reads.
+    W_1, b_1, W_2 : arrays of shape (8, 16), (16,), (16, 8)
+        The feed-forward part; it has no second bias.
+    words : tuple of str
+        The 11 words of both sentences.
+    E : array of shape (11, 8)
+        Their embedding table: ``X_source`` and ``X_target`` are rows of it.
     """
 
     tokens_source: tuple[str, ...]
@@ -135,6 +165,12 @@ class RunningExample:
     W_Q_cross: Array
     W_K_memory: Array
     W_V_memory: Array
+    units: tuple[str, ...]
+    W_1: Array
+    b_1: Array
+    W_2: Array
+    words: tuple[str, ...]
+    E: Array
 
 
 @cache
@@ -158,6 +194,7 @@ def running_example() -> RunningExample:
     >>> round(float(weights[an, apple]), 2), round(float(weights[apple, an]), 2)
     (0.93, 0.02)
     """
+    W_1, W_2 = _feed_forward()
     return RunningExample(
         tokens_source=TOKENS_SOURCE,
         tokens_target=TOKENS_TARGET,
@@ -173,7 +210,20 @@ def running_example() -> RunningExample:
         W_Q_cross=_fixed(_W_Q_CROSS),
         W_K_memory=_fixed(_W_K_MEMORY),
         W_V_memory=_fixed(_W_V_MEMORY),
+        units=tuple(f"{one} and {other}" for one, other, _ in _UNITS),
+        W_1=W_1,
+        b_1=_fixed([-1.0] * len(_UNITS)),
+        W_2=W_2,
+        words=WORDS,
+        E=_fixed([_ROWS[word] for word in WORDS]),
     )
+
+
+def _feed_forward() -> tuple[Array, Array]:
+    """Return W_1, in which each unit reads its two columns, and W_2, in which it writes."""
+    reads = [[name in unit[:2] for unit in _UNITS] for name in COLUMNS]
+    writes = [[unit[2].get(name, 0) for name in COLUMNS] for unit in _UNITS]
+    return _fixed(reads), _fixed(writes)
 
 
 def _fixed(numbers: object) -> Array:

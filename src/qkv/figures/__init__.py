@@ -2,14 +2,17 @@
 
 from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
 from qkv.figures.masks import masked_map
+from qkv.figures.multi_head import head_maps
 from qkv.figures.order import against_offset, by_place, code_map, moved_rows
 from qkv.figures.projections import Block, projection_flow
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
+from qkv.figures.transformer import row_windows, whole_transformer
 from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
@@ -18,11 +21,13 @@ __all__ = [
     "Outcome",
     "against_offset",
     "against_width",
+    "by_depth",
     "by_place",
     "code_map",
     "cross_lines",
     "decoder_wiring",
     "error_curves",
+    "head_maps",
     "heat_map",
     "lengths",
     "look_up_line",
@@ -32,10 +37,14 @@ __all__ = [
     "named_rows",
     "outcomes",
     "projection_flow",
+    "row_path",
+    "row_windows",
     "seeds",
     "signed_maps",
     "steps_needed",
     "token_rows",
+    "two_orders",
     "vectors_in_plane",
     "weight_curves",
+    "whole_transformer",
 ]
