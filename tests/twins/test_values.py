@@ -20,6 +20,8 @@ NO_TWIN = {
     "pack_in_proj": "to_core() first: its state dict loads into nn.MultiheadAttention",
     "unpack_in_proj": "gives core's parameters, which a module takes",
     "xavier_uniform": "the first numbers come from a numpy Generator, by core",
+    "beam_search": "writes ids, which no gradient passes: to_core() first",
+    "greedy_decode": "writes ids, which no gradient passes: to_core() first",
     "cache_bytes": "counts, with whole numbers",
     "count_parameters": "counts core's parameters: to_core() first",
     "LayerSizes": "sizes are core's",

@@ -23,6 +23,7 @@ from qkv.core.counts import (
     transformer_parameter_count,
 )
 from qkv.core.cross_attention import cross_attention, self_attention
+from qkv.core.decoding import beam_search, greedy_decode
 from qkv.core.dot_product import (
     cosine_similarity,
     dot_product,
@@ -138,6 +139,7 @@ __all__ = [
     "attention_rollout",
     "attention_steps",
     "attention_with_bias",
+    "beam_search",
     "bilinear_scores",
     "cache_bytes",
     "cached_attention",
@@ -169,6 +171,7 @@ __all__ = [
     "feed_forward_flops",
     "feed_forward_parameter_count",
     "gelu",
+    "greedy_decode",
     "grouped_attention",
     "grouped_multi_head_attention",
     "head_writes",

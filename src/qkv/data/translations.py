@@ -21,36 +21,41 @@ FIRST_YEAR, LAST_YEAR = 1900, 2099
 # A word and the places it comes from: surely, and perhaps as well.
 _Word = tuple[str, tuple[str, ...], tuple[str, ...]]
 
-_EN = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-).split()
-_EN_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_DE = (
-    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn "
-    "fünfzehn sechzehn siebzehn achtzehn neunzehn"
-).split()
-_DE_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
-_FR = (
+
+def _words(*lines: str) -> list[str]:
+    return " ".join(lines).split()
+
+
+_EN = _words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen",
+    "fifteen sixteen seventeen eighteen nineteen",
+)
+_EN_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
+_DE = _words(
+    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn",
+    "fünfzehn sechzehn siebzehn achtzehn neunzehn",
+)
+_DE_TENS = _words("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
+_FR = _words(
     "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"
-).split()
-_FR_TENS = "vingt trente quarante cinquante soixante".split()
+)
+_FR_TENS = _words("vingt trente quarante cinquante soixante")
 
 _DAYS = {
-    "en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-    "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split(),
-    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche".split(),
+    "en": _words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday"),
+    "de": _words("Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag"),
+    "fr": _words("lundi mardi mercredi jeudi vendredi samedi dimanche"),
 }
 _MONTHS = {
-    "en": (
+    "en": _words(
         "January February March April May June July August September October November December"
-    ).split(),
-    "de": (
+    ),
+    "de": _words(
         "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
-    ).split(),
-    "fr": (
+    ),
+    "fr": _words(
         "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
-    ).split(),
+    ),
 }
 
 
