@@ -212,7 +212,7 @@ CALLS = {
         CAUSAL,
     ),
 }
-CALLS["transformer_steps"] = CALLS["transformer"]
+CALLS["transformer_steps"] = CALLS["transformer_sites"] = CALLS["transformer"]
 MAKE_FLOAT64 = {
     "sinusoidal_positions",
     "xavier_uniform",

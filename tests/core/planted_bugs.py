@@ -794,6 +794,15 @@ def source_mask_not_handed_to_the_decoder(source_ids, target_ids, p, source_mask
     return qkv.vocabulary_scores(X, p.E_target)
 
 
+@bug("transformer_sites", "runs; the query of cross-attention comes from the layer below")
+def the_query_of_the_previous_layer(source_ids, target_ids, p):
+    sites = list(qkv.transformer_sites(source_ids, target_ids, p))
+    for i, site in enumerate(sites):
+        if site.name == "cross":
+            sites[i] = replace(site, X_q=sites[i - 1].X_q)
+    return tuple(sites)
+
+
 @bug("greedy_decode", "runs; the first row is read, which never changes")
 def the_first_row_is_read(source_ids, parameters, ends, longest=20):
     written = [ends[0]]

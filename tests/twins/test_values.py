@@ -21,6 +21,8 @@ NO_TWIN = {
     "unpack_in_proj": "gives core's parameters, which a module takes",
     "xavier_uniform": "the first numbers come from a numpy Generator, by core",
     "beam_search": "writes ids, which no gradient passes: to_core() first",
+    "AttentionSite": "what pages look into; to_core() first",
+    "transformer_sites": "what pages look into; to_core() first",
     "greedy_decode": "writes ids, which no gradient passes: to_core() first",
     "cache_bytes": "counts, with whole numbers",
     "count_parameters": "counts core's parameters: to_core() first",

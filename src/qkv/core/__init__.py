@@ -110,16 +110,19 @@ from qkv.core.tiled import (
     tiled_causal_attention,
 )
 from qkv.core.transformer import (
+    AttentionSite,
     TransformerParameters,
     TransformerSteps,
     decoder,
     embed_tokens,
     encoder,
     transformer,
+    transformer_sites,
     transformer_steps,
 )
 
 __all__ = [
+    "AttentionSite",
     "AttentionSteps",
     "DecoderLayerParameters",
     "EncoderLayerParameters",
@@ -225,6 +228,7 @@ __all__ = [
     "tiled_causal_attention",
     "transformer",
     "transformer_parameter_count",
+    "transformer_sites",
     "transformer_steps",
     "unpack_in_proj",
     "unstack_heads",
