@@ -21,6 +21,7 @@ _MODULES = {
     "SoftLookup": "soft_lookup",
     "SoftmaxBench": "softmax_bench",
     "TokensToRows": "tokens_to_rows",
+    "TranslatorExplorer": "translator_explorer",
     "WhyThree": "why_three",
 }
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "SoftLookup",
     "SoftmaxBench",
     "TokensToRows",
+    "TranslatorExplorer",
     "WhyThree",
 ]
 
