@@ -266,6 +266,18 @@ def train(
     return model, losses
 
 
+def progress_line(total: int) -> Callable[[int, float], None]:
+    """Return what `train` may call after each step: one line that is written over and over."""
+
+    def show(step: int, loss: float) -> None:
+        filled = 30 * step // total
+        end = "\n" if step == total else ""
+        bar = "#" * filled + "." * (30 - filled)
+        print(f"\r[{bar}] step {step} of {total}, loss {loss:.3f}", end=end, flush=True)
+
+    return show
+
+
 @torch.no_grad()
 def translate(
     model: twins.Transformer, sources: Sequence[Sequence[str]], longest: int = LONGEST

@@ -79,7 +79,7 @@ class TranslatorExplorer(BookWidget):
     text = traitlets.Unicode(TEXT).tag(sync=True)
     language = traitlets.Enum(["de", "fr"], "de").tag(sync=True)
     site = traitlets.Enum(list(SITES), "cross").tag(sync=True)
-    head = traitlets.List(traitlets.Int(), [1, 1], minlen=2, maxlen=2).tag(sync=True)
+    head = traitlets.List(traitlets.Int(), [1, 3], minlen=2, maxlen=2).tag(sync=True)
     at = traitlets.List(traitlets.Int(), [0, 2], minlen=2, maxlen=2).tag(sync=True)
     first = traitlets.Dict().tag(sync=True)
 
