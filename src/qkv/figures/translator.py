@@ -1,4 +1,4 @@
-"""Pictures for the translator: what a head looked at beside the truth, heads scored, seeds shown."""
+"""Pictures for the translator: what a head looked at and the truth, heads scored, seeds shown."""
 
 from __future__ import annotations
 
