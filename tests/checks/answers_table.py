@@ -3794,8 +3794,8 @@ WRONG = {
         (lambda w: (-w[:, :-1]).argmax(-1), "one head", "smallest weights"),
         (lambda w: w[:, :-1].argmax(1), "one head", "one number for each source word"),
         (lambda w: links_loop(w) - 1, "one head", "one too small"),
-        (lambda w: w[:, :-1].sum(0).argmax(-1), "several heads", "averaged the heads"),
-        (lambda w: links_loop(w)[0], "several heads", "Only the first head"),
+        (lambda w: w[:, :-1].sum(0).argmax(-1)[None], "several heads", "averaged the heads"),
+        (lambda w: links_loop(w)[:1], "several heads", "Only the first head"),
         (
             lambda w: np.stack([w.mean(0)[:-1].argmax(-1)] * len(w)),
             "several heads",
@@ -3900,7 +3900,7 @@ WRONG = {
     "translator.leak_test": [
         (reads_target, "an honest translator", "ids of the target"),
         (lambda f, s, r: bool(reads_right(f, s, r)) * 1.0, "an honest translator", "How many"),
-        (lambda f, s, r: reads_right(f, s, r) / len(s), "short sight", "a share"),
+        (lambda f, s, r: reads_right(f, s, r) / len(s), "an honest translator", "How many places"),
         (
             lambda f, s, r: len(s) - reads_right(f, s, r),
             "an honest translator",

@@ -314,12 +314,12 @@ def links() -> Code:
                 (
                     Slip(
                         "the mean head",
-                        lambda w: w[:, :-1].mean(0).argmax(-1),
+                        lambda w: w[:, :-1].mean(0).argmax(-1)[None],
                         "You averaged the heads first. How many rows of links are wanted?",
                     ),
                     Slip(
                         "the first head",
-                        lambda w: w[0, :-1].argmax(-1),
+                        lambda w: w[:1, :-1].argmax(-1),
                         "Only the first head has answered. Which axis holds the others?",
                     ),
                     Slip(
@@ -832,7 +832,8 @@ def leak_test() -> Code:
                     Slip(
                         "the first row",
                         lambda f, s, r: float(_places(f, s, r)[:, 0].sum()),
-                        "You found none. Do you look at one row alone, or ask that every row moves?",
+                        "You found none. Do you look at one row alone, or ask that every row"
+                        " moves?",
                     ),
                 ),
             ),
