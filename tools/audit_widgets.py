@@ -19,6 +19,7 @@ from qkv.widgets import (
     LayerStepper,
     LearnOneHead,
     MaskLab,
+    NotationDecoder,
     ParameterMap,
     PositionLab,
     QKVTracer,
@@ -326,6 +327,22 @@ async def soft_lookup(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def notation_decoder(page: Page, figure: Locator) -> None:
+    """Switch the notation, then the head, then walk to another symbol of the formula."""
+    names = ["notation", "use", "head", "focus", "inputs", "weights"]
+    presses = [
+        (figure.locator("input[value=paper]"), "ArrowLeft"),
+        (figure.locator("select").nth(1), "ArrowDown"),
+        (figure.locator(".qkv-decoder-formula [tabindex='0']"), "End"),
+    ]
+    async for key, now in _after_each(page, figure, names, presses):
+        want = NotationDecoder(**now).written()[now["focus"]]
+        shown = await figure.locator(".qkv-decoder-numbers td").all_inner_texts()
+        digits = 2 if any("." in text for text in shown) else 0
+        if _differ(shown, want, digits):
+            raise WrongError(f"after {key} the numbers of {now['focus']} are not what core gives")
+
+
 WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
@@ -335,6 +352,7 @@ WIDGETS: dict[str, Test] = {
     "mask-lab": mask_lab,
     "position-lab": position_lab,
     "parameter-map": parameter_map,
+    "notation-decoder": notation_decoder,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,
     "soft-lookup": soft_lookup,

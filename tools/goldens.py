@@ -30,6 +30,7 @@ from qkv.widgets.head_splitter import WAYS, HeadSplitter
 from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
+from qkv.widgets.notation_decoder import NAMES, USES, NotationDecoder
 from qkv.widgets.parameter_map import ParameterMap, layout
 from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
@@ -288,6 +289,18 @@ def layer_stepper() -> list[dict[str, Any]]:
                 ]
                 made = {"places": places, "probabilities": widget.numbers()["probabilities"]}
                 cases.append({**given, **made})
+    return cases
+
+
+@golden
+def notation_decoder() -> list[dict[str, Any]]:
+    """Every array of the layer, by use and head; and the names of the symbols."""
+    cases: list[dict[str, Any]] = [{"names": NAMES}]
+    for use in USES:
+        for head in range(3):
+            widget = NotationDecoder(use=use, head=head)
+            given = {"inputs": widget.inputs, "weights": widget.weights}
+            cases.append({**given, "use": use, "head": head, "arrays": widget.arrays()})
     return cases
 
 

@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 from fontTools.ttLib import TTFont
 from qkv_book.address import Address
-from qkv_book.alt_text import NO_DESCRIPTION
+from qkv_book.alt_text import NO_DESCRIPTION, described
 from qkv_book.assets import cut_font
 from qkv_book.execution import state_of_sources
 from qkv_book.macros import MACROS, PLAIN
@@ -47,6 +47,15 @@ def test_what_is_no_description(alt):
 @pytest.mark.parametrize("alt", ["A line that rises.", "Figure 2, redrawn", "cat"])
 def test_what_is_a_description(alt):
     assert not NO_DESCRIPTION.match(alt)
+
+
+def test_a_picture_says_what_it_shows_once():
+    svg = described('<?xml version="1.0"?><svg width="3pt"><g/></svg>', "Rows & <keys>: two. More.")
+    assert '<svg width="3pt" aria-labelledby="title" aria-describedby="desc">' in svg
+    assert '<title id="title">Rows &amp; &lt;keys&gt;</title>' in svg
+    assert '<desc id="desc">Rows &amp; &lt;keys&gt;: two. More.</desc><g/>' in svg
+    assert described(svg, "Another.") == svg
+    assert described("no picture", "A line.") == "no picture"
 
 
 def test_macros_without_colours():

@@ -161,11 +161,14 @@ def test_fonts_hold_every_character_of_the_formulas(book, page):
     assert {c for c in drawn if c.isprintable() and not c.isspace()} <= have
 
 
-def test_pictures_have_a_description_and_a_size(page):
+def test_pictures_have_a_description_and_a_size(book, page):
     (picture,) = page("book/chapter.html").select(".cell_output img")
     assert picture["alt"] == "A line from one to two."
     assert int(picture["width"]) > 100
     assert int(picture["height"]) > 100
+    svg = (book.site / "_images" / picture["src"].rsplit("/", 1)[-1]).read_text()
+    assert svg.count('<title id="title">A line from one to two</title>') == 1
+    assert svg.count('<desc id="desc">A line from one to two.</desc>') == 1
 
 
 def test_colours_without_scripts_and_the_rest_of_the_frame(page):

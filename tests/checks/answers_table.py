@@ -834,6 +834,37 @@ def foot_in_place(attend, X, memory):
     return np.array(out, dtype=float).T
 
 
+def mixing_right(attend, v):
+    base = attend(v)
+    columns = []
+    for j in range(len(v)):
+        other = v.copy()
+        other[j] += 2.0
+        columns.append((attend(other) - base)[:, -1] / 2)
+    return np.stack(columns, axis=1)
+
+
+def mixing_with_the_addend(attend, v):
+    ones = np.eye(len(v))[:, :, None] * np.ones(v.shape[1])
+    return np.stack([attend(one).mean(axis=1) for one in ones], axis=1)
+
+
+def mixing_square(attend, v):
+    table = np.zeros((len(v), len(v)))
+    table[:] = mixing_right(attend, v)
+    return table
+
+
+def mixing_two_columns(attend, v):
+    return mixing_right(attend, v) if v[0, 1] else None
+
+
+def mixing_in_place(attend, v):
+    table = mixing_right(attend, v)
+    v[:] = 0
+    return table
+
+
 # (function, rung, words of the question)
 # --- why_three -----------------------------------------------------------------------------------
 
@@ -2410,7 +2441,495 @@ def prefix_empty(score, ids):
     return sum(np.abs(score(ids[:t])[-1] - at_once[t]).max() > 1e-9 for t in range(len(ids)))
 
 
+# --- decoded -------------------------------------------------------------------------------------
+
+
+def columns_right(*W):
+    return tuple(np.swapaxes(w, -1, -2) for w in W)
+
+
+def columns_reshaped(*W):
+    return tuple(w.reshape(np.swapaxes(w, -1, -2).shape) for w in W)
+
+
+def columns_backwards(*W):
+    return (*(np.swapaxes(w, 1, 2)[::-1] for w in W[:3]), W[3].T)
+
+
+def columns_first_head(*W):
+    return (*(np.repeat(w[:1].swapaxes(1, 2), len(w), axis=0) for w in W[:3]), W[3].T)
+
+
+def fold_by_heads(W, b, W_heads):
+    return np.stack([W @ w for w in W_heads]), np.stack([b @ w for w in W_heads])
+
+
+def one_head(X_q, X_kv, W_Q, W_K, W_V):
+    q, k, v = X_q @ W_Q, X_kv @ W_K, X_kv @ W_V
+    powers = np.exp(q @ k.T / np.sqrt(q.shape[1]))
+    return powers / powers.sum(axis=1, keepdims=True) @ v
+
+
+def heads_right(X_q, X_kv, *W):
+    return np.stack([one_head(X_q, X_kv, *(w[i] for w in W)) for i in range(len(W[0]))])
+
+
+def heads_twice(X_q, X_kv, W_Q, W_K, W_V):
+    Q, K, V = X_q @ W_Q[0], X_kv @ W_K[0], X_kv @ W_V[0]
+    out = []
+    for q, k, v in zip(W_Q, W_K, W_V, strict=True):
+        scores = (Q @ q) @ (K @ k).T / np.sqrt(q.shape[1])
+        powers = np.exp(scores)
+        out.append(powers / powers.sum(axis=1, keepdims=True) @ (V @ v))
+    return np.stack(out)
+
+
+def heads_raw(X_q, X_kv, *W):
+    same = np.eye(X_q.shape[1])
+    return np.stack([one_head(X_q, X_kv, same, same, same) for _ in W[0]])
+
+
+def heads_square(X_q, X_kv, *W):
+    return heads_right(X_q, X_kv @ np.eye(X_q.shape[1]), *W)
+
+
+def rank_right(queries_of, d_in):
+    probes = np.random.default_rng(3).normal(size=(3 * d_in, d_in))
+    made = np.concatenate(list(queries_of(probes)), axis=1)
+    return int(np.linalg.matrix_rank(made - made.mean(axis=0)))
+
+
+def rank_with_bias(queries_of, d_in):
+    return np.linalg.matrix_rank(np.hstack(list(queries_of(np.eye(d_in)))))
+
+
+def rank_first_head(queries_of, d_in):
+    return np.linalg.matrix_rank(queries_of(np.eye(d_in))[0])
+
+
+def rank_sum(queries_of, d_in):
+    return sum(np.linalg.matrix_rank(q) for q in queries_of(np.eye(d_in)))
+
+
+def rank_columns(queries_of, d_in):
+    h, _, d_k = queries_of(np.eye(d_in)).shape
+    return h * d_k
+
+
+def rank_one_token(queries_of, d_in):
+    return np.linalg.matrix_rank(np.hstack(list(queries_of(np.ones((1, d_in))))))
+
+
+# --- both ends, one array, evidence, torch's names, the way back ---------------------------------
+
+
+def warm(s, T):
+    """Right, row by row."""
+    out = np.zeros(s.shape)
+    for place in np.ndindex(s.shape[:-1]):
+        row = s[place]
+        if T == 0:
+            part = np.where(row == max(row), 1.0, 0.0)
+        elif math.isinf(T):
+            part = np.where(np.isneginf(row), 0.0, 1.0)
+        else:
+            part = np.array([math.exp((x - max(row)) / T) for x in row])
+        out[place] = part / sum(part)
+    return out
+
+
+def warm_ends(s, T):
+    """Right, by T so small or large that the limit is reached."""
+    return share(np.where(np.isneginf(s), -np.inf, s / min(max(T, 1e-3), 1e12)))
+
+
+def warm_at(T, wrong):
+    """Right, but for one T."""
+    return lambda s, given: wrong(s) if given == T else warm(s, given)
+
+
+def one_by_sums(head, W_Q, W_K, W_V, W_O):
+    """Right, values first."""
+    d_k, d_v = W_K.shape[-1], W_V.shape[-1]
+    front = ((0, 0),) * (W_Q.ndim - 1)
+    asks = np.pad(W_Q, (*front, (d_v, 0))) * math.sqrt(1 + d_v / d_k)
+    out = np.pad(W_O, (*front[:-1], (0, d_k), (0, 0)))
+    return head(asks, np.concatenate([W_V, W_K], -1), out)
+
+
+def one_wrong(head, W_Q, W_K, W_V, W_O, factor=None, turned=False, doubled=False, axis=-1):
+    d_k, d_v = W_K.shape[-1], W_V.shape[-1]
+    factor = math.sqrt((d_k + d_v) / d_k) if factor is None else factor(d_k, d_v)
+    rest = np.zeros(W_V.shape)
+    if doubled:
+        rest = factor * np.stack([W_Q[..., i % d_k] for i in range(d_v)], -1)
+    parts = [rest, factor * W_Q] if turned else [factor * W_Q, rest]
+    kept = np.zeros((*W_O.shape[:-2], d_k, W_O.shape[-1]))
+    return head(
+        np.concatenate(parts, axis),
+        np.concatenate([W_K, W_V], axis),
+        np.concatenate([kept, W_O], axis - 1),
+    )
+
+
+def one_fixed_width(head, W_Q, W_K, W_V, W_O):
+    rest, kept = np.zeros((len(W_Q), 3)), np.zeros((4, W_O.shape[-1]))
+    return head(
+        np.hstack([W_Q * math.sqrt(7 / 4), rest]), np.hstack([W_K, W_V]), np.vstack([kept, W_O])
+    )
+
+
+SETTINGS = ("whole", "removed", "baseline")
+
+
+def evidence(train, seeds):
+    """Right, by sums."""
+    runs = {s: [train(s, n) for n in seeds] for s in SETTINGS}
+    gaps = [a - b for a, b in zip(runs["whole"], runs["removed"], strict=True)]
+
+    def both(x):
+        mean = sum(x) / len(x)
+        return mean, math.sqrt(sum((a - mean) ** 2 for a in x) / (len(x) - 1))
+
+    stats = [both(runs[s]) for s in SETTINGS]
+    return [m for m, _ in stats], [s for _, s in stats], list(both(gaps))
+
+
+def evidence_with(mean=None, spread=None, gap=None, order=SETTINGS, seeds_of=lambda s, n: n):
+    def compare(train, seeds):
+        runs = np.array([[train(s, n) for n in seeds_of(s, list(seeds))] for s in order])
+        d = runs[0] - runs[1]
+        return (
+            runs.mean(1) if mean is None else mean(runs),
+            runs.std(1, ddof=1) if spread is None else spread(runs),
+            np.array([d.mean(), d.std(ddof=1)]) if gap is None else np.array(gap(runs)),
+        )
+
+    return compare
+
+
+def evidence_twice(train, seeds):
+    means = [np.mean([train(s, n) for n in seeds]) for s in SETTINGS]
+    spreads = [np.std([train(s, n) for n in seeds], ddof=1) for s in SETTINGS]
+    d = [train("whole", n) - train("removed", n) for n in seeds]
+    return means, spreads, [np.mean(d), np.std(d, ddof=1)]
+
+
+def torch_joined(pairs, real, layer, function):
+    return np.einsum("qk,bk->bqk", pairs, real).astype(bool)[:, None]
+
+
+def torch_right(pairs, real, layer, function):
+    pads = np.logical_not(real)
+    return layer(pairs == 0, pads), function(torch_joined(pairs, real, layer, function))
+
+
+def torch_floats(pairs, real, layer, function):
+    """Right: what is added is written out."""
+    hide = np.where(pairs, 0.0, -np.inf)
+    pads = np.where(real, 0.0, -np.inf)
+    joined = function(attn_mask=hide + pads[:, None, None])
+    return layer(key_padding_mask=pads, attn_mask=hide), joined
+
+
+def torch_with(layer_of=None, function_of=None):
+    def to_torch(pairs, real, layer, function):
+        right = torch_joined(pairs, real, layer, function)
+        own = (~pairs, ~real) if layer_of is None else layer_of(pairs, real)
+        return layer(*own), function(right if function_of is None else function_of(pairs, real))
+
+    return to_torch
+
+
+def way_back(s, m, v, g):
+    """Right, by the table of derivatives, row by row."""
+    w = safe_right(s, m)
+    grad_s = np.zeros(s.shape)
+    for place in np.ndindex(s.shape[:-1]):
+        row, up = w[place], np.asarray(v)[place[:-1]] @ g[place]
+        grad_s[place] = (np.diag(row) - np.outer(row, row)) @ up
+    return grad_s, np.einsum("...qk,...qd->...kd", w, g)
+
+
+def way_back_float32(s, m, v, g):
+    return tuple(x.astype(np.float32) for x in way_back(s, m, v, g))
+
+
+def way_with(weights, grad_of=None, clean=(False, False)):
+    def backward(s, m, v, g):
+        w = weights(s, m)
+        up = np.einsum("...qd,...kd->...qk", g, v)
+        made = w * (up - np.einsum("...qk,...qk->...q", w, up)[..., None])
+        grad_s = made if grad_of is None else grad_of(w, up, m)
+        grad_v = np.einsum("...qk,...qd->...kd", w, g)
+        return tuple(
+            np.nan_to_num(x) if mend else x for x, mend in zip((grad_s, grad_v), clean, strict=True)
+        )
+
+    return backward
+
+
+def way_scores_only(s, m, v, g):
+    return way_back(s, m, v, g)[0], way_with(lambda s, m: share(hidden(s, m, -1e9)))(s, m, v, g)[1]
+
+
+def way_axis(s, m, v, g):
+    w = safe_right(s, m)
+    up = g @ v.T
+    return w * (up - (w * up).sum(1, keepdims=True)), w.T @ g
+
+
 WRONG = {
+    "projections.measure": [
+        (lambda attend, v: attend(v), "each token for itself", "returned the output"),
+        (lambda attend, v: attend(v) @ v.T, "each token for itself", "not zero"),
+        (lambda attend, v: 0 * mixing_right(attend, v), "each token for itself", "all zeros"),
+        (lambda attend, v: np.ones((len(v), len(v))), "each token for itself", "in full"),
+        (
+            lambda attend, v: mixing_right(attend, v) * v.shape[1],
+            "each token for itself",
+            "columns of a row up",
+        ),
+        (lambda attend, v: attend(v[:1]), "each token for itself", "which of your arrays"),
+        (
+            lambda attend, v: (np.abs(mixing_right(attend, v)) > 1e-9).astype(float),
+            "attention",
+            "who reaches whom",
+        ),
+        (lambda attend, v: mixing_right(attend, v).T, "attention", "Your columns add up to 1"),
+        (lambda attend, v: np.eye(len(v)), "attention", "no token reaches another"),
+        (
+            lambda attend, v: mixing_right(attend, v) / mixing_right(attend, v).max(),
+            "attention",
+            "your largest entry",
+        ),
+        (
+            lambda attend, v: mixing_right(attend, v) / mixing_right(attend, v).sum(axis=0),
+            "attention",
+            "one whole to give away",
+        ),
+        (mixing_square, "more queries than keys", "takes the two for equal"),
+        (mixing_two_columns, "one column", "asks for another"),
+        (mixing_with_the_addend, "something is added", "when all values are zero"),
+        (mixing_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "softmax.temperature": [
+        (lambda s, T: share(s), "an ordinary T", "Where does it go in"),
+        (lambda s, T: share(s * T), "an ordinary T", "make the scores larger"),
+        (lambda s, T: share(s) / T, "an ordinary T", "you divided the weights"),
+        (lambda s, T: share(s) ** (1 / T), "an ordinary T", "the right ratios"),
+        (lambda s, T: share(s / T**0.5), "an ordinary T", "Where did that root"),
+        (lambda s, T: share((s / T).T).T, "an ordinary T", "one query's weights"),
+        (lambda s, T: np.exp(s / T) / np.exp(s / T).sum(-1, keepdims=True), "a cold row", "NaN"),
+        (lambda s, T: share(s / max(T, 0.1)), "a cold row", "go below some number"),
+        (lambda s, T: share(s / T), "T = 0, and a tie", "divided by 0 is infinite"),
+        (warm_at(0, lambda s: np.eye(5)[s.argmax(-1)]), "T = 0, and a tie", "all to the first"),
+        (warm_at(0, lambda s: 1.0 * (s == s.max(-1, keepdims=True))), "T = 0, and a tie", "1 each"),
+        (warm_at(0, lambda s: 0 * s + 1 / 5), "T = 0, and a tie", "At which end is that so"),
+        (
+            warm_at(0, lambda s: (s == s.max()) / (s == s.max()).sum()),
+            "T = 0, and a tie",
+            "One row has everything",
+        ),
+        (warm_at(0, lambda s: s / s[5]), "T = 0, and a tie", "Your code stopped at T = 0"),
+        (warm_at(np.inf, lambda s: share(s / np.inf)), "T infinite, a key hidden", "not a number"),
+        (
+            warm_at(np.inf, lambda s: 0 * np.nan_to_num(s) + 1 / 5),
+            "T infinite, a key hidden",
+            "Does any temperature bring it back",
+        ),
+        (warm_at(np.inf, lambda s: warm(s, 0)), "T infinite, a key hidden", "the other end"),
+        (
+            lambda s, T: warm(s, T) if s.ndim == 2 else (s == s.max(1, keepdims=True)) * 1.0,
+            "a batch in front",
+            "count your axes from the back",
+        ),
+    ],
+    "why_three.one_array": [
+        (lambda *a: one_wrong(*a, factor=lambda k, v: 1), "one head", "too even"),
+        (
+            lambda *a: one_wrong(*a, factor=lambda k, v: (k / (k + v)) ** 0.5),
+            "one head",
+            "more even",
+        ),
+        (lambda *a: one_wrong(*a, factor=lambda k, v: 1 + v / k), "one head", "too large"),
+        (lambda *a: one_wrong(*a, factor=lambda k, v: (1 + k / v) ** 0.5), "one head", "with d_v"),
+        (lambda *a: one_wrong(*a, turned=True), "one head", "In which order stand"),
+        (lambda *a: one_wrong(*a, doubled=True), "one head", "is not to ask"),
+        (
+            lambda head, Q, K, V, out: head(Q, K, np.resize(out, (K.shape[-1], out.shape[-1]))),
+            "one head",
+            "holds the keys only",
+        ),
+        (
+            lambda head, Q, K, V, out: head(Q, np.hstack([K, V]), out),
+            "one head",
+            "Your code stopped",
+        ),
+        (one_fixed_width, "more values than keys", "right by luck"),
+        (lambda *a: one_wrong(*a, axis=1), "three heads at once", "counts axes from the front"),
+    ],
+    "why_three.compare": [
+        (evidence_with(mean=lambda r: r.mean(1)[::-1]), "no luck at all", "another order"),
+        (evidence_with(mean=lambda r: r.mean(1) * [1, 1, 0]), "no luck at all", "looks at nothing"),
+        (
+            evidence_with(gap=lambda r: ((r[0] - r[2]).mean(), (r[0] - r[2]).std(ddof=1))),
+            "no luck at all",
+            "whole minus baseline",
+        ),
+        (
+            evidence_with(gap=lambda r: ((r[1] - r[0]).mean(), (r[1] - r[0]).std(ddof=1))),
+            "no luck at all",
+            "the other sign",
+        ),
+        (
+            evidence_with(gap=lambda r: (1 - r[1].mean() / r[0].mean(), 0)),
+            "no luck at all",
+            "as a share",
+        ),
+        (evidence_with(mean=lambda r: r.max(1)), "one setting that varies", "best seed"),
+        (evidence_with(mean=lambda r: np.median(r, 1)), "one setting that varies", "medians"),
+        (
+            evidence_with(
+                spread=lambda r: r.std(1), gap=lambda r: ((r[0] - r[1]).mean(), (r[0] - r[1]).std())
+            ),
+            "one setting that varies",
+            "divided by n",
+        ),
+        (
+            evidence_with(spread=lambda r: r.std(1, ddof=1) / math.sqrt(len(r[0]))),
+            "one setting that varies",
+            "root of n",
+        ),
+        (
+            evidence_with(spread=lambda r: r.max(1) - r.min(1)),
+            "one setting that varies",
+            "highest minus lowest",
+        ),
+        (
+            evidence_with(seeds_of=lambda s, n: [i for i, _ in enumerate(n)]),
+            "one setting that varies",
+            "Which seeds were you given",
+        ),
+        (
+            evidence_with(
+                mean=lambda r: r[:, 0],
+                spread=lambda r: 0 * r[:, 0],
+                gap=lambda r: (r[0, 0] - r[1, 0], 0),
+            ),
+            "one setting that varies",
+            "the first seed only",
+        ),
+        (
+            evidence_with(
+                gap=lambda r: (
+                    (r[0] - r[1]).mean(),
+                    math.sqrt(r[0].var(ddof=1) + r[1].var(ddof=1)),
+                )
+            ),
+            "luck that both share",
+            "added the two variances",
+        ),
+        (
+            evidence_with(
+                gap=lambda r: (
+                    (r[0] - r[1]).mean(),
+                    abs(r[0].std(ddof=1) - r[1].std(ddof=1)),
+                )
+            ),
+            "luck that both share",
+            "subtracted the spreads",
+        ),
+        (
+            evidence_with(
+                gap=lambda r: (
+                    (r[0] - r[1]).mean(),
+                    (np.sort(r[0]) - np.sort(r[1])).std(ddof=1),
+                )
+            ),
+            "luck that both share",
+            "the best run with the best",
+        ),
+        (evidence_twice, "a run takes an hour", "trained twice with one seed"),
+    ],
+    "masks.to_torch": [
+        (torch_with(lambda p, r: (p, ~r)), "a rule about pairs", "future only"),
+        (torch_with(lambda p, r: (~p, r)), "a rule about pairs", "a word, or a pad"),
+        (
+            torch_with(None, lambda p, r: ~(p & r[:, None])[:, None]),
+            "a rule about pairs",
+            "Does True keep there",
+        ),
+        (
+            torch_with(
+                lambda p, r: (1.0 - p, 1.0 - r), lambda p, r: 1.0 * (p & r[:, None])[:, None]
+            ),
+            "a rule about pairs",
+            "Nothing is hidden",
+        ),
+        (
+            torch_with(None, lambda p, r: 1.0 * (p & r[:, None])[:, None]),
+            "a rule about pairs",
+            "Your function hides nothing",
+        ),
+        (torch_with(lambda p, r: (1 - p, 1 - r)), "a rule about pairs", "A mask was refused"),
+        (torch_with(None, lambda p, r: p), "and pads", "one mask for everything"),
+        (torch_with(lambda p, r: (~p, r & False)), "and pads", "Your layer looks at pads"),
+        (
+            torch_with(None, lambda p, r: (p | r[:, None])[:, None]),
+            "a rule about pairs",
+            "of two rules allows it",
+        ),
+        (
+            torch_with(None, lambda p, r: p if r.all() else p & r[:, None]),
+            "and pads",
+            "Which axis is missing",
+        ),
+    ],
+    "masks.empty_gradient": [
+        (way_with(safe_right, lambda w, up, m: w * up), "all may look", "What is taken off"),
+        (
+            way_with(safe_right, lambda w, up, m: w * (up - up.mean(-1, keepdims=True))),
+            "all may look",
+            "the plain mean",
+        ),
+        (
+            way_with(safe_right, lambda w, up, m: up - (w * up).sum(-1, keepdims=True)),
+            "all may look",
+            "Which factor stands in front",
+        ),
+        (
+            way_with(safe_right, lambda w, up, m: w * (up - (w * up).sum(0))),
+            "all may look",
+            "summed over the queries",
+        ),
+        (way_with(safe_right, lambda w, up, m: up), "all may look", "gradient of the weights"),
+        (lambda s, m, v, g: (g @ v, g), "all may look", "Write the shapes down"),
+        (way_with(lambda s, m: share(s)), "some are hidden", "Were they looked at"),
+        (way_with(lambda s, m: share(s) * m), "some are hidden", "add up to 1"),
+        (
+            way_with(
+                lambda s, m: share(s),
+                lambda w, up, m: m * w * (up - (w * up).sum(-1, keepdims=True)),
+            ),
+            "some are hidden",
+            "You hid the gradients",
+        ),
+        (way_with(lambda s, m: share(hidden(s, m))), "a row that sees nothing", "be born"),
+        (
+            way_with(lambda s, m: share(hidden(s, m)), clean=(True, True)),
+            "a row that sees nothing",
+            "V lost what the honest rows",
+        ),
+        (
+            way_with(lambda s, m: share(hidden(s, m)), clean=(True, False)),
+            "a row that sees nothing",
+            "Which product carried it",
+        ),
+        (way_with(lambda s, m: share(hidden(s, m, -1e9))), "a row that sees nothing", "keys alike"),
+        (way_scores_only, "a row that sees nothing", "still sends something"),
+        (way_axis, "a batch in front", "turns all axes"),
+    ],
     "cross_attention.layer": [
         (cross_axis, "one query", "all your weights are 1"),
         (lambda *a: cross_right(*a, root=1), "one query", "the bare dot products"),
@@ -2628,6 +3147,77 @@ WRONG = {
         ),
         (lambda part, X: max(others(part, X, least=1e-3)), "a faint leak", "more than rounding"),
         (others_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "decoded.from_columns": [
+        (lambda *W: W, "one head", "returned them as they came"),
+        (lambda *W: tuple(w.T for w in W), "one head", "Which axis counts the heads"),
+        (columns_reshaped, "one head", "cut the same row of numbers anew"),
+        (lambda *W: (*columns_right(*W)[:3], W[3]), "one head", "the one that writes"),
+        (lambda *W: (*W[:3], W[3].T), "one head", "left or right of the other three"),
+        (lambda q, k, *W: columns_right(k, q, *W), "one head", "changed places"),
+        (lambda *W: tuple(w[0].T for w in W), "one head", "Compare your shapes"),
+        (lambda *W: columns_right(*W)[:3], "one head", "4 are asked for"),
+        (columns_backwards, "three heads", "Your heads stand in reverse"),
+        (columns_first_head, "three heads", "All your heads are the first one"),
+    ],
+    "decoded.fold_code": [
+        (lambda W, b, H: (H, b @ H), "one head, no bias", "Where did the first projection go"),
+        (lambda W, b, H: (W[None], b @ H), "one head, no bias", "Where do the heads come in"),
+        (lambda W, b, H: (W @ H[0], b @ H[0]), "one head, no bias", "axis that counts the heads"),
+        (
+            lambda W, b, H: (np.swapaxes(W @ H, 1, 2), b @ H),
+            "one head, no bias",
+            "stand on their side",
+        ),
+        (lambda W, b, H: (H @ W, b @ H), "one head, no bias", "which sizes must meet"),
+        (lambda W, b, H: W @ H, "one head, no bias", "2 are asked for"),
+        (
+            lambda W, b, H: (np.stack([W @ H[0]] * len(H)), np.stack([b @ H[0]] * len(H))),
+            "three heads",
+            "All your heads are the first one",
+        ),
+        (
+            lambda W, b, H: (
+                np.hstack(list(W @ H))[None] if len(H) == 1 else np.hstack(list(W @ H)),
+                (b @ H) if len(H) == 1 else (b @ H).reshape(-1),
+            ),
+            "three heads",
+            "laid the heads side by side",
+        ),
+        (lambda W, b, H: (W @ H, np.zeros((len(H), H.shape[2]))), "a bias", "Your bias is zero"),
+        (lambda W, b, H: (W @ H, -b @ H), "a bias", "Which sign has it"),
+    ],
+    "decoded.repair": [
+        (heads_twice, "square matrices", "still projected twice"),
+        (heads_raw, "square matrices", "Now nothing is projected"),
+        (
+            lambda a, b, *W: heads_right(a, b, *(np.repeat(w[:1], 3, axis=0) for w in W)),
+            "square matrices",
+            "All your heads are equal",
+        ),
+        (lambda a, b, *W: heads_right(a, a, *W), "square matrices", "ask their own sentence"),
+        (lambda a, b, *W: heads_right(b, a, *W), "square matrices", "changed places"),
+        (
+            lambda a, b, q, k, v: heads_right(a, b, q, k, np.stack([np.eye(len(v[0]))] * 3)),
+            "square matrices",
+            "values are the input itself",
+        ),
+        (lambda a, b, q, k, v: heads_right(a, b, q, q, v), "square matrices", "Which stack is"),
+        (
+            lambda *a: np.hstack(list(heads_right(*a))),
+            "square matrices",
+            "joined the heads already",
+        ),
+        (heads_square, "all sizes differ", "inner sizes that do not meet"),
+    ],
+    "decoded.double_test": [
+        (lambda f, d: d, "the paper's layer", "returned the width of X"),
+        (rank_first_head, "the paper's layer", "looked at one head"),
+        (rank_one_token, "the paper's layer", "How many different x did you try"),
+        (lambda f, d: f @ np.eye(d), "the paper's layer", "Your test stopped"),
+        (rank_columns, "a narrow step", "Can they not depend on each other"),
+        (rank_sum, "a narrow step", "see the same two numbers"),
+        (rank_with_bias, "a bias", "one dimension too many"),
     ],
     "tokens.cut": [
         (cut_shortest, "a word that is in the list", "Which end do you try first?"),
@@ -4013,6 +4603,17 @@ WRONG = {
 }
 
 RIGHT = {
+    "projections.measure": [
+        mixing_right,
+        lambda attend, v: (
+            mixing_with_the_addend(attend, v) - attend(np.zeros(v.shape)).mean(axis=1)[:, None]
+        ).tolist(),
+    ],
+    "softmax.temperature": [warm, warm_ends, lambda s, T: warm(s, T).tolist()],
+    "why_three.one_array": [one_by_sums],
+    "why_three.compare": [evidence],
+    "masks.to_torch": [torch_right, torch_floats],
+    "masks.empty_gradient": [way_back, way_back_float32],
     "cross_attention.layer": [cross_right, cross_by_rows],
     "cross_attention.padded": [pairs_right, pairs_by_cutting],
     "cross_attention.repair": [stack_with, stack_prepared],
@@ -4025,6 +4626,16 @@ RIGHT = {
     "layer.repair": [stack_right, lambda *given: stack_right(*given).tolist()],
     "layer.backward": [norm_back_jacobian, back_numeric],
     "layer.expose": [lambda part, X: max(others(part, X)), others_random],
+    "decoded.from_columns": [
+        lambda *W: [np.einsum("...ij->...ji", w) for w in W],
+        lambda *W: (*(w.transpose(0, 2, 1) for w in W[:3]), W[3].T.astype(np.float32)),
+    ],
+    "decoded.fold_code": [
+        fold_by_heads,
+        lambda W, b, H: (np.einsum("im,hmk->hik", W, H), np.einsum("m,hmk->hk", b, H)),
+    ],
+    "decoded.repair": [heads_right, lambda *a: heads_right(*a).astype(np.float32)],
+    "decoded.double_test": [rank_right],
     "tokens.cut": [cut_right, lambda w, v: np.array(cut_right(w, v), dtype=float)],
     "tokens.one_hot": [
         hot_right,

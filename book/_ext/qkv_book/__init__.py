@@ -4,7 +4,7 @@ One module, one job:
 
 ==============  ===============================================================
 address         where the book and its repository live, if anybody said so
-alt_text        refuses images without a real description
+alt_text        refuses images without a real description; writes it into the SVG too
 api             the library's pages, written from the docstrings
 assets          the one stylesheet, the fonts it needs, the scripts
 execution       runs cells against the sources of this checkout; each state has its own cache

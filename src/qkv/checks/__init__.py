@@ -6,6 +6,7 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 
 from qkv.checks import (
     cross_attention,
+    decoded,
     dot_product,
     layer,
     learning,
@@ -52,6 +53,7 @@ __all__ = [
     "Wrong",
     "check",
     "cross_attention",
+    "decoded",
     "dot_product",
     "get",
     "hint",

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers
+from qkv.core.gradients import softmax_backward
 from qkv.core.masks import causal_mask, padding_mask, window_mask
 from qkv.core.softmax import softmax
 
@@ -181,6 +183,135 @@ def large_number() -> Choice:
             "**The weights without a mask.** The softmax reads differences, and the constant leaves"
             " them alone. In float32 the decimals do not fit beside a billion: there the row"
             " becomes uniform."
+        ),
+    )
+
+
+@register("masks.empty_values")
+def empty_values() -> Row:
+    """Follow the gradient of an empty row to a value that it may not see."""
+    powers = np.array([[1.0, 2.0, 5.0]])
+    scores, nothing = np.log(powers), np.zeros((1, 3), dtype=bool)
+    slope = np.ones((1, 1))
+
+    def to_the_third(seen: np.ndarray) -> float:
+        return float((softmax(seen).swapaxes(-1, -2) @ slope)[2, 0])
+
+    zeros = to_the_third(_hidden(scores, nothing))
+    filled = to_the_third(_hidden(scores, nothing, -1e9))
+    added = to_the_third(scores - 1e9)
+    return Row(
+        title="A value that nobody may see",
+        prompt=(
+            r"A row may look at none of its three keys; their scores are $\log 1$, $\log 2$ and"
+            r" $\log 5$. Each value is one number, and the loss grows with the row's output at"
+            r" slope $1$. How large is the gradient that the *third value* gets from this row, for"
+            r" three ways to hide all keys: $-\infty$ (and zeros for an empty row), $-10^9$"
+            r" *filled in*, and $-10^9$ *added* in float64?"
+        ),
+        labels=("minus infinity", "filled in", "added"),
+        answer=(zeros, filled, added),
+        right=(
+            "Right. A value's gradient from a row is its weight there, so what the empty row sees"
+            " in secret is also what it trains."
+        ),
+        otherwise="Which weights has the row in each case, and what is the output's slope by v?",
+        tolerance=1e-3,
+        wrong=(
+            Wrong((0, 0, 0), "All zeros: in which of the three are the weights really zeros?"),
+            Wrong(
+                (filled, filled, added),
+                "With minus infinity this library gives an empty row zeros. What do zero weights"
+                " hand back?",
+            ),
+            Wrong(
+                (zeros, filled, filled),
+                "In float32 you would be right. Do differences of scores survive beside a billion"
+                " in float64?",
+            ),
+            Wrong(
+                (zeros, added, added),
+                "Filled in, every score is the same number. Which weights do three equal scores"
+                " get?",
+            ),
+            Wrong(
+                (zeros, added, filled),
+                "These two are exchanged. Which way replaces the scores, and which one shifts"
+                " them?",
+            ),
+            Wrong(
+                (zeros, 1, 1),
+                "The slope of the loss is 1, but it reaches the third value through a weight."
+                " Which one?",
+            ),
+            Wrong(
+                (zeros, filled, powers[0, 2]),
+                "That is the power of e. By what is it divided to be a weight?",
+            ),
+        ),
+        hints=(
+            r"The output is $\sum_j w_j v_j$, so its slope by $v_3$ is $w_3$.",
+            "Zeros in the first case; three equal scores in the second; the scores as if there"
+            " were no mask in the third.",
+            r"The powers of e are $1$, $2$ and $5$.",
+        ),
+        solution=(
+            rf"${zeros:g}$; ${filled:.4f}$, one of three equal weights; ${added:g}$, the weight"
+            r" without any mask, $5/8$. A hidden value is trained by a row that was to see nothing,"
+            r" and no message says so."
+        ),
+    )
+
+
+@register("masks.true")
+def true() -> Choice:
+    """Say what is seen when a mask of words is taken for a mask of pads."""
+    n, n_words = 7, 4
+    is_word = np.arange(n) < n_words
+    layer, _ = _torch_rules(np.zeros((1, 1, 1, n)))
+    seen = np.flatnonzero(layer(np.zeros((1, n), bool), is_word[None]).ravel()).tolist()
+    words, pads = np.flatnonzero(is_word).tolist(), np.flatnonzero(~is_word).tolist()
+    return Choice(
+        title="Predict: a mask of words",
+        prompt=(
+            f"A sentence has {n_words} words and {n - n_words} pads. Somebody has `is_word`, True"
+            " at the words, and calls `nn.MultiheadAttention` with `key_padding_mask=is_word`."
+            " There is no other mask. What does the first word look at?"
+        ),
+        options=(
+            Option(
+                "at the four words",
+                "That was the intention. What does True mean in this argument: a key that may be"
+                " looked at, or a pad?",
+                seen == words,
+            ),
+            Option(
+                "at words and pads alike",
+                "That is what an integer or float mask of 0 and 1 would give, nearly. Is a bool"
+                " mask added, or does it hide?",
+                len(seen) == n,
+            ),
+            Option(
+                "at the three pads",
+                "True means: this key is a pad. So the four words are hidden, and what is left are"
+                " the pads. Nothing fails: every row has keys, and sums to 1.",
+                seen == pads,
+            ),
+            Option(
+                "at nothing: its row is NaN",
+                "A row is empty when *all* its keys are hidden. How many are hidden here?",
+                not seen,
+            ),
+        ),
+        hints=(
+            "Read the line of `key_padding_mask` in the table above.",
+            "True at the words says to this layer: the words are pads.",
+            "It hides where True stands. Which keys are left?",
+        ),
+        solution=(
+            "**At the three pads.** The right call is `key_padding_mask=~is_word`. With sentences"
+            " of full length the same slip shows at once, for then every key is hidden and each"
+            " row is NaN."
         ),
     )
 
@@ -1032,5 +1163,373 @@ def leak_test() -> Code:
             "    return reach\n"
             "```\n\n"
             "The test never looks at a mask. It changes the future and watches the past."
+        ),
+    )
+
+
+TorchLayer = Callable[..., np.ndarray]
+TorchFunction = Callable[..., np.ndarray]
+
+
+def _addend(mask: object, name: str, true_hides: bool) -> np.ndarray:
+    """Return what torch adds to the scores for a mask: bool hides, float is added, int refused."""
+    given = np.asarray(mask.detach().cpu() if hasattr(mask, "detach") else mask)
+    if given.dtype.kind == "f":
+        return given
+    if given.dtype != bool:
+        raise TypeError(f"{name} is {given.dtype}; only bool and floating types are supported")
+    return np.where(given if true_hides else ~given, -np.inf, 0.0)
+
+
+def _torch_rules(scores: np.ndarray) -> tuple[TorchLayer, TorchFunction]:
+    """Return a layer and a function that read masks as torch's do, over (batch, heads, q, k)."""
+    batch, _, n_q, n_k = scores.shape
+
+    def masks(
+        names: tuple[str, ...], given: tuple[object, ...], named: dict[str, object]
+    ) -> list[Any]:
+        """Return the masks in the order of their names, as a call to torch would take them."""
+        by_name = dict(zip(names, given, strict=False)) | named
+        if len(given) > len(names) or set(by_name) != set(names):
+            raise TypeError(f"takes {' and '.join(names)}; got {len(given) + len(named)} masks")
+        return [by_name[name] for name in names]
+
+    def layer(*given: object, **named: object) -> np.ndarray:
+        rule, is_pad = masks(("attn_mask", "key_padding_mask"), given, named)
+        pairs = _addend(rule, "attn_mask", true_hides=True)
+        pads = _addend(is_pad, "key_padding_mask", true_hides=True)
+        if pairs.shape != (n_q, n_k):
+            raise ValueError(f"attn_mask has shape {pairs.shape}, and should have {(n_q, n_k)}")
+        if pads.shape != (batch, n_k):
+            raise ValueError(f"key_padding_mask has shape {pads.shape}, not {(batch, n_k)}")
+        return softmax(scores + pairs + pads[:, None, None, :])
+
+    def function(*given: object, **named: object) -> np.ndarray:
+        (rule,) = masks(("attn_mask",), given, named)
+        return softmax(scores + _addend(rule, "attn_mask", true_hides=False))
+
+    return layer, function
+
+
+def _torch_case(rng: np.random.Generator, padded: bool) -> Case:
+    batch, heads, n_q, n_k = 3, 2, 5, 7
+    pairs = causal_mask(n_q, n_k, offset=n_k - n_q)
+    lengths = rng.permutation([2, 4, n_k]) if padded else np.full(batch, n_k)
+    real = np.arange(n_k) < lengths[:, None]
+    scores = numbers(rng, batch, heads, n_q, n_k)
+    layer, function = _torch_rules(scores)
+    expected = softmax(_hidden(scores, (pairs & real[:, None, :])[:, None]))
+    return Case((pairs, real, layer, function), (expected, expected))
+
+
+def _both(pairs: np.ndarray, real: np.ndarray) -> np.ndarray:
+    return (pairs & real[:, None, :])[:, None]
+
+
+@register("masks.to_torch")
+def to_torch() -> Code:
+    """Hand one may-look mask to torch's layer and to torch's function."""
+    return Code(
+        title="One rule, two readers",
+        function="to_torch",
+        returns=("layer", "function"),
+        prompt=(
+            "You hold two bool arrays: `pairs` (n_q, n_k), True where a query **may look** at a"
+            " key, and `real` (batch, n_k), True where a key is a **word**, not a pad."
+            " `layer(attn_mask, key_padding_mask)` reads its masks as `nn.MultiheadAttention`"
+            " does, `function(attn_mask)` as `scaled_dot_product_attention` does; both return"
+            " weights (batch, heads, n_q, n_k). Call each so that a query looks at allowed words"
+            " only, and return what the two give. Bool hides, a float is *added*, an integer is"
+            " refused, as in torch."
+        ),
+        stub=(
+            "def to_torch(pairs, real, layer, function):\n"
+            '    """Return layer(...) and function(...) under the same rule."""\n'
+            '    raise NotImplementedError("masks.to_torch")\n'
+        ),
+        rungs=(
+            Rung(
+                "a rule about pairs",
+                lambda rng: _torch_case(rng, padded=False),
+                "No pads yet. What does True say in `attn_mask` of the layer, and what in that of"
+                " the function?",
+                (
+                    Slip(
+                        "the rule as it is, in the layer",
+                        lambda p, r, layer, f: (layer(p, ~r), f(_both(p, r))),
+                        "Your layer looks at the future only. What does True mean in its"
+                        " `attn_mask`?",
+                    ),
+                    Slip(
+                        "the words as they are, in the layer",
+                        lambda p, r, layer, f: (layer(~p, r), f(_both(p, r))),
+                        "In your layer nobody may look at anything. What does True say in"
+                        " `key_padding_mask`: a word, or a pad?",
+                    ),
+                    Slip(
+                        "inverted in the function too",
+                        lambda p, r, layer, f: (layer(~p, ~r), f(~_both(p, r))),
+                        "Your function sees what it should not. Does True keep there, or block?",
+                    ),
+                    Slip(
+                        "numbers for bools",
+                        lambda p, r, layer, f: (
+                            layer((~p).astype(float), (~r).astype(float)),
+                            f(_both(p, r).astype(float)),
+                        ),
+                        "Nothing is hidden: your masks are floats, and 0 and 1 were added to the"
+                        " scores. Which type hides?",
+                    ),
+                    Slip(
+                        "numbers for bools in the function",
+                        lambda p, r, layer, f: (layer(~p, ~r), f(_both(p, r).astype(float))),
+                        "Your function hides nothing: a float mask of 0 and 1 is added to the"
+                        " scores. Which type hides?",
+                    ),
+                    Slip(
+                        "either",
+                        lambda p, r, layer, f: (
+                            layer(~p, ~r),
+                            f((p | r[:, None, :])[:, None]),
+                        ),
+                        "In your function a pair is allowed when one of two rules allows it. How"
+                        " are two masks of may-look joined?",
+                    ),
+                ),
+                crash="A mask was refused. Which types does torch take, and which shape does each"
+                " of the three want?",
+            ),
+            Rung(
+                "and pads",
+                lambda rng: _torch_case(rng, padded=True),
+                "Two sentences have pads now. Which of the three masks knows of them?",
+                (
+                    Slip(
+                        "no pads in the function",
+                        lambda p, r, layer, f: (layer(~p, ~r), f(p)),
+                        "Your function looks at pads: it has one mask for everything. What must be"
+                        " joined to the rule?",
+                    ),
+                    Slip(
+                        "no pads in the layer",
+                        lambda p, r, layer, f: (layer(~p, np.zeros(r.shape, bool)), f(_both(p, r))),
+                        "Your layer looks at pads. Which of its two masks is about each sentence?",
+                    ),
+                ),
+                crash="The weights have four axes: batch, heads, n_q, n_k. Which axis is missing in"
+                " your mask, and at which place?",
+            ),
+        ),
+        hints=(
+            "In the layer True blocks, in both of its masks. In the function True keeps.",
+            "The function has one mask for both rules: join them with &, and mind the axes.",
+            "real[:, None, None, :] has an axis for the heads and one for the queries; pairs fits"
+            " from behind.",
+        ),
+        solution=(
+            "```python\n"
+            "def to_torch(pairs, real, layer, function):\n"
+            "    kept = pairs & real[:, None, None, :]\n"
+            "    return layer(~pairs, ~real), function(kept)\n"
+            "```\n\n"
+            "Two inversions for the layer, none for the function; the page's table says which name"
+            " means what. The third name, is_causal, would draw its triangle from the upper left"
+            " corner, and so be wrong here, behind two older keys."
+        ),
+    )
+
+
+def _gradients(
+    s: np.ndarray, m: np.ndarray, v: np.ndarray, g: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    w = softmax(_hidden(s, m)) if weights is None else weights
+    return softmax_backward(w, g @ np.swapaxes(v, -1, -2)), np.swapaxes(w, -1, -2) @ g
+
+
+def _gradient_case(rng: np.random.Generator, kind: str, *batch: int) -> Case:
+    n_q, n_k, d_v = 4, 6, 3
+    mask = np.ones((*batch, n_q, n_k), bool)
+    if kind != "open":
+        mask = _some_allowed(rng, *batch, n_q, n_k)
+    if kind == "empty":
+        mask[..., int(rng.integers(n_q)), :] = False
+    s, v, g = (numbers(rng, *batch, *shape) for shape in ((n_q, n_k), (n_k, d_v), (n_q, d_v)))
+    return Case((s, mask, v, g), _gradients(s, mask, v, g))
+
+
+def _by_hand(
+    s: np.ndarray, m: np.ndarray, v: np.ndarray, g: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the formulas as written, also where the weights are NaN."""
+    up = g @ np.swapaxes(v, -1, -2)
+    mean = (weights * up).sum(axis=-1, keepdims=True)
+    return weights * (up - mean), np.swapaxes(weights, -1, -2) @ g
+
+
+@register("masks.empty_gradient")
+def empty_gradient() -> Code:
+    """Write the way back through masked weights; an empty row sends nothing."""
+    return Code(
+        title="The way back through an empty row",
+        function="backward",
+        returns=("grad_scores", "grad_V"),
+        prompt=(
+            "Output = weights V, with weights the softmax of the scores that `mask` allows (True ="
+            " may look), and zeros in a row that may look at nothing. Given `grad_output`, return"
+            " the gradients of the loss with respect to the **scores** and to **V**. A hidden"
+            " score and a row that looks at nothing have the gradient 0, and no NaN may reach V."
+        ),
+        stub=(
+            "def backward(scores, mask, V, grad_output):\n"
+            '    """Return the gradients with respect to the scores and to V."""\n'
+            '    raise NotImplementedError("masks.empty_gradient")\n'
+        ),
+        rungs=(
+            Rung(
+                "all may look",
+                lambda rng: _gradient_case(rng, "open"),
+                "Nothing is hidden here. What is the derivative of a row of weights, and what goes"
+                " back to V?",
+                (
+                    Slip(
+                        "only the diagonal",
+                        lambda s, m, v, g: (softmax(s) * (g @ v.T), softmax(s).T @ g),
+                        "Each score moves the other weights of its row too. What is taken off?",
+                    ),
+                    Slip(
+                        "the plain mean",
+                        lambda s, m, v, g: (
+                            softmax(s) * (g @ v.T - (g @ v.T).mean(axis=-1, keepdims=True)),
+                            softmax(s).T @ g,
+                        ),
+                        "You took off the plain mean of the row. With which weights is that mean"
+                        " taken?",
+                    ),
+                    Slip(
+                        "no weight in front",
+                        lambda s, m, v, g: (
+                            g @ v.T - (softmax(s) * (g @ v.T)).sum(axis=-1, keepdims=True),
+                            softmax(s).T @ g,
+                        ),
+                        "Your gradient does not get small where a weight is small. Which factor"
+                        " stands in front?",
+                    ),
+                    Slip(
+                        "over the queries",
+                        lambda s, m, v, g: (
+                            softmax(s)
+                            * (g @ v.T - (softmax(s) * (g @ v.T)).sum(axis=0, keepdims=True)),
+                            softmax(s).T @ g,
+                        ),
+                        "You summed over the queries. Which scores share one softmax?",
+                    ),
+                    Slip(
+                        "stopped at the weights",
+                        lambda s, m, v, g: (g @ v.T, softmax(s).T @ g),
+                        "That is the gradient of the weights. Which step is left to the scores?",
+                    ),
+                ),
+                crash="Your code stopped. Write the shapes down: which of them must be turned?",
+            ),
+            Rung(
+                "some are hidden",
+                lambda rng: _gradient_case(rng, "some"),
+                "Some keys are hidden now. Which weights went forward?",
+                (
+                    Slip(
+                        "no mask",
+                        lambda s, m, v, g: _gradients(s, m, v, g, softmax(s)),
+                        "Your hidden keys get a gradient. Were they looked at?",
+                    ),
+                    Slip(
+                        "hidden after the softmax",
+                        lambda s, m, v, g: _gradients(s, m, v, g, softmax(s) * m),
+                        "Your weights were struck out after the softmax. Do the rows that went"
+                        " forward add up to 1?",
+                    ),
+                    Slip(
+                        "hidden on the way back only",
+                        lambda s, m, v, g: (
+                            np.where(m, _gradients(s, m, v, g, softmax(s))[0], 0),
+                            softmax(s).T @ g,
+                        ),
+                        "You hid the gradients, not the scores. With which weights did the output"
+                        " come about?",
+                    ),
+                ),
+            ),
+            Rung(
+                "a row that sees nothing",
+                lambda rng: _gradient_case(rng, "empty"),
+                "One row may look at nothing. What are its weights, and what can it send back?",
+                (
+                    Slip(
+                        "NaN",
+                        lambda s, m, v, g: _by_hand(s, m, v, g, _plain(s, m)),
+                        "One row of NaN, and every row of V's gradient is NaN: 0 times NaN is NaN."
+                        " Where must the NaN not be born?",
+                    ),
+                    Slip(
+                        "NaN made 0 at the end",
+                        lambda s, m, v, g: tuple(
+                            np.nan_to_num(x) for x in _by_hand(s, m, v, g, _plain(s, m))
+                        ),
+                        "You turned NaN into 0 at the end, and V lost what the honest rows sent"
+                        " it. At which step is it still one row?",
+                    ),
+                    Slip(
+                        "NaN made 0 in the scores",
+                        lambda s, m, v, g: (
+                            np.nan_to_num(_by_hand(s, m, v, g, _plain(s, m))[0]),
+                            _by_hand(s, m, v, g, _plain(s, m))[1],
+                        ),
+                        "Your scores are mended, V's gradient is NaN in every row. Which product"
+                        " carried it there?",
+                    ),
+                    Slip(
+                        "minus a billion",
+                        lambda s, m, v, g: _gradients(s, m, v, g, softmax(_hidden(s, m, -1e9))),
+                        "Your empty row looks at all keys alike and sends them gradients. Who"
+                        " allowed that?",
+                    ),
+                    Slip(
+                        "minus a billion, scores hidden",
+                        lambda s, m, v, g: (
+                            np.where(m, _gradients(s, m, v, g)[0], 0),
+                            np.swapaxes(softmax(_hidden(s, m, -1e9)), -1, -2) @ g,
+                        ),
+                        "Your scores are right, but the empty row still sends something to V."
+                        " With which weights?",
+                    ),
+                ),
+            ),
+            Rung(
+                "a batch in front",
+                lambda rng: _gradient_case(rng, "empty", 5),
+                "There is a third axis now. Do you count your axes from the back?",
+                crash="There is a third axis now. Which line turns all axes, or counts from the"
+                " front?",
+            ),
+        ),
+        hints=(
+            "Make the weights first, with zeros in the empty row. If no NaN is born there, none"
+            " can travel.",
+            "The weights' gradient is grad_output times V transposed. V's gradient is the weights,"
+            " transposed, times grad_output.",
+            "A row's scores: weights * (gradient - (weights * gradient) summed along the row).",
+        ),
+        solution=(
+            "```python\n"
+            "def backward(scores, mask, V, grad_output):\n"
+            "    seen = np.where(mask, scores, -np.inf)\n"
+            "    largest = seen.max(axis=-1, keepdims=True)\n"
+            "    powers = np.exp(seen - np.where(np.isfinite(largest), largest, 0.0))\n"
+            "    total = powers.sum(axis=-1, keepdims=True)\n"
+            "    weights = powers / np.where(total == 0, 1.0, total)\n"
+            "    up = grad_output @ np.swapaxes(V, -1, -2)\n"
+            "    grad_scores = weights * (up - (weights * up).sum(axis=-1, keepdims=True))\n"
+            "    return grad_scores, np.swapaxes(weights, -1, -2) @ grad_output\n"
+            "```\n\n"
+            "Zeros in front of everything: nothing has to be repaired on the way back."
         ),
     )

@@ -14,6 +14,7 @@ from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, S
 from qkv.checks.ladder import numbers, sizes
 from qkv.core.dot_product import dot_product_scores
 from qkv.core.projections import project, project_qkv
+from qkv.core.scaled_dot_product import scaled_dot_product_attention
 
 
 def _matrix(array: np.ndarray) -> str:
@@ -307,6 +308,77 @@ def swap() -> Choice:
             "Q and K swap their rows 1 and 3, so the scores swap these rows *and* these columns."
             " No new number appears anywhere: attention by itself does not know the order of the"
             " words. Chapter 13 mends that."
+        ),
+    )
+
+
+@register("projections.mixing")
+def mixing() -> Row:
+    """Say which rows move when one word is exchanged: projections do not mix, weights do."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(5, 8))
+    other = X.copy()
+    other[3] = rng.normal(size=8)
+    W = [rng.normal(size=(8, width)) for width in (4, 4, 2)]
+
+    def arrays(X: np.ndarray) -> list[np.ndarray]:
+        q, k, v = project_qkv(X, X, *W)
+        return [q, v, *scaled_dot_product_attention(q, k, v)[::-1]]
+
+    moved = tuple(
+        float((np.abs(a - b).max(axis=-1) > 1e-12).sum())
+        for a, b in zip(arrays(X), arrays(other), strict=True)
+    )
+    n = float(len(X))
+    return Row(
+        title="Exchange one word",
+        prompt=(
+            r"In *she ate an apple .* you exchange the one word *apple*: row 3 of $\X$ becomes"
+            " another row. In self-attention without a mask, in how many **rows** do the numbers"
+            r" of $\Q$, of $\V$, of the weights and of the output change?"
+        ),
+        labels=("rows of Q", "rows of V", "rows of the weights", "rows of the output"),
+        answer=moved,
+        right=(
+            "Right. A projection reads its own row and no other. The weights do the mixing: every"
+            " query has a score with the changed key, and every output takes some of its value."
+        ),
+        otherwise="For each array: which rows of X does one of its rows read?",
+        wrong=(
+            Wrong(
+                (1.0, 1.0, 1.0, 1.0),
+                "So nobody else noticed. Who else has a score with the key of *apple*?",
+            ),
+            Wrong(
+                (n, n, n, n),
+                "So the projections mix. Which rows of X does row 0 of X W_Q read?",
+            ),
+            Wrong(
+                (1.0, 1.0, 1.0, n),
+                "The output of every row moves: right. Can weights stay when a key changes, and"
+                " who looks at that key?",
+            ),
+            Wrong(
+                (1.0, 1.0, n, 1.0),
+                "All weights move, and the output is made with them. Whose output stays, then?",
+            ),
+            Wrong(
+                (1.0, n, n, n),
+                "V is a projection too. Which rows of X does row 0 of X W_V read?",
+            ),
+            Wrong(
+                (n, 1.0, n, n),
+                "Q is a projection too. Which rows of X does row 0 of X W_Q read?",
+            ),
+        ),
+        hints=(
+            "Row i of X W is row i of X, times W. Apply that to Q and V.",
+            "One row of K changes. In which rows of the scores does that key have a column?",
+            "Each row of the weights changes, and each output is a mean with such a row.",
+        ),
+        solution=(
+            f"{moved[0]:g}, {moved[1]:g}, {moved[2]:g} and {moved[3]:g}. Up to Q, K and V each word"
+            " is alone; the weights are the only place where words meet."
         ),
     )
 
@@ -864,6 +936,184 @@ def rows() -> Code:
             "```\n\n"
             "It equals `X @ W`: the matrix product never mixed tokens. In a layer of attention only"
             " the weights do."
+        ),
+    )
+
+
+Attend = Callable[[np.ndarray], np.ndarray]
+
+
+def _mixture(attend: Attend, v: np.ndarray) -> np.ndarray:
+    nothing = attend(np.zeros_like(v))
+    columns = []
+    for j in range(len(v)):
+        one = np.zeros_like(v)
+        one[j] = 1.0
+        columns.append((attend(one) - nothing).mean(axis=1))
+    return np.stack(columns, axis=1)
+
+
+def _mixing_case(
+    kind: str, n_q: int, n_k: int, d_v: int, bias: bool = False
+) -> Callable[[np.random.Generator], Case]:
+    def draw(rng: np.random.Generator) -> Case:
+        q, k, v = numbers(rng, n_q, 3) / 2, numbers(rng, n_k, 3) / 2, numbers(rng, n_k, d_v)
+        b = numbers(rng, d_v) if bias else np.zeros(d_v)
+        weights = np.eye(n_k)
+        if kind == "soft":
+            weights = scaled_dot_product_attention(q, k, v)[1]
+
+        def attend(values: np.ndarray) -> np.ndarray:
+            return np.asarray(weights @ np.asarray(values) + b)
+
+        return Case((attend, v), weights)
+
+    return draw
+
+
+@register("projections.measure")
+def measure() -> Code:
+    """Find out from the outside how a layer mixes its tokens."""
+    return Code(
+        title="Who reaches whom? Measure it",
+        function="mixing",
+        prompt=(
+            "`attend(v)` is somebody's layer: it takes one row of values for each token and returns"
+            " one row for each query. Its queries and keys stay as they are, and you do not see"
+            " them. Find out how it mixes the tokens: return the table whose entry (i, j) says how"
+            " much of token j's row arrives in output i. `v` is one array that it takes; you may"
+            " call `attend` with others of its shape, as often as you like. A layer that projects"
+            " each token alone gives the identity; what does attention give?"
+        ),
+        stub=(
+            "def mixing(attend, v):\n"
+            '    """Return the table (n_q, n_k): how much of row j of v is in output i."""\n'
+            '    raise NotImplementedError("projections.measure")\n'
+        ),
+        rungs=(
+            Rung(
+                "each token for itself",
+                _mixing_case("alone", 5, 5, 3),
+                "This layer hands each token its own row and nothing else. Give it an array in"
+                " which only token 0 is not zero: which outputs move, and by how much?",
+                (
+                    Slip(
+                        "the output itself",
+                        lambda attend, v: attend(v),
+                        "You returned the output. What is asked for is how it depends on each"
+                        " token: what did you change?",
+                    ),
+                    Slip(
+                        "nothing changed",
+                        lambda attend, v: np.zeros((len(attend(v)), len(v))),
+                        "Your table is all zeros. Did the token that you changed differ from"
+                        " before?",
+                    ),
+                    Slip(
+                        "everything reaches everything",
+                        lambda attend, v: np.ones((len(attend(v)), len(v))),
+                        "Your table says that every token reaches every output in full. In this"
+                        " layer each output holds one token: which?",
+                    ),
+                    Slip(
+                        "columns added up",
+                        lambda attend, v: v.shape[1] * _mixture(attend, v),
+                        "You added the columns of a row up. How much of the *row* has arrived, if"
+                        " all its columns moved alike?",
+                    ),
+                ),
+                crash="Your test stopped. `attend` takes an array of the shape of v: which of your"
+                " arrays has another?",
+            ),
+            Rung(
+                "attention",
+                _mixing_case("soft", 5, 5, 3),
+                "This one is attention: every output is a mean of the values. What must each row of"
+                " your table add up to?",
+                (
+                    Slip(
+                        "yes or no",
+                        lambda attend, v: (_mixture(attend, v) > 1e-9) * 1.0,
+                        "You said who reaches whom. How much of each token arrives?",
+                    ),
+                    Slip(
+                        "turned round",
+                        lambda attend, v: _mixture(attend, v).T,
+                        "Your columns add up to 1, where rows should. Which axis belongs to the"
+                        " token that you changed?",
+                    ),
+                    Slip(
+                        "the identity",
+                        lambda attend, v: np.eye(len(attend(v)), len(v)),
+                        "The identity says that no token reaches another. Did you change one token"
+                        " and look at the rows of the *others*?",
+                    ),
+                    Slip(
+                        "as large as the largest",
+                        lambda attend, v: (lambda A: A / A.max())(_mixture(attend, v)),
+                        "You divided by your largest entry. By how much did the value itself move?",
+                    ),
+                    Slip(
+                        "shares of the columns",
+                        lambda attend, v: (lambda A: A / A.sum(axis=0))(_mixture(attend, v)),
+                        "You made the columns sum to 1. Does a token have one whole to give away,"
+                        " or does an output have one whole to take?",
+                    ),
+                ),
+            ),
+            Rung(
+                "more queries than keys",
+                _mixing_case("soft", 7, 5, 3),
+                "Seven queries look at five tokens. How many rows and how many columns has the"
+                " table?",
+                crash="Seven queries look at five tokens. Which line takes the two for equal?",
+            ),
+            Rung(
+                "one column",
+                _mixing_case("soft", 3, 5, 1),
+                "The values have one column here. Does your code ask for a second?",
+                crash="The values have one column here. Which line asks for another?",
+            ),
+            Rung(
+                "something is added",
+                _mixing_case("soft", 5, 7, 2, bias=True),
+                "This layer adds the same row to every output, whatever the values are. Whose part"
+                " of the output is that?",
+                (
+                    Slip(
+                        "the addend counted",
+                        lambda attend, v: np.stack(
+                            [
+                                attend(np.eye(len(v))[:, [j]] * np.ones(v.shape)).mean(axis=1)
+                                for j in range(len(v))
+                            ],
+                            axis=1,
+                        ),
+                        "This layer adds a row of its own, and you counted it as the tokens'. What"
+                        " does it return when all values are zero?",
+                    ),
+                ),
+            ),
+        ),
+        hints=(
+            "Give every token zeros, but for one, which gets ones. What comes out is that token's"
+            " part.",
+            "Do that for each token j; what arrives in output i is entry (i, j).",
+            "Take off what comes out for zeros everywhere: no token has brought that.",
+        ),
+        solution=(
+            "```python\n"
+            "def mixing(attend, v):\n"
+            "    nothing = attend(np.zeros(v.shape))\n"
+            "    table = np.zeros((len(nothing), len(v)))\n"
+            "    for j in range(len(v)):\n"
+            "        one = np.zeros(v.shape)\n"
+            "        one[j] = 1.0\n"
+            "        table[:, j] = (attend(one) - nothing)[:, 0]\n"
+            "    return table\n"
+            "```\n\n"
+            "A layer that treats each token alone gives the identity. Attention gives its weights:"
+            " they are the mixing, all of it, and they can be measured without looking inside."
         ),
     )
 

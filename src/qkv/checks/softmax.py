@@ -130,6 +130,76 @@ def shift() -> Choice:
     )
 
 
+@register("softmax.ends")
+def ends() -> Row:
+    """Say what the temperature does at both ends, with a tie for the first place."""
+    s = np.array([2.0, 2.0, 0.0, -1.0])
+    cold, plain, warm = (softmax_with_temperature(s, T) for T in (1e-3, 1.0, 1e9))
+    one = np.eye(4)[s.argmax()]
+
+    def entries(low: np.ndarray, high: np.ndarray) -> tuple[float, ...]:
+        return (float(low[0]), float(low[2]), float(high[0]), float(high[2]))
+
+    return Row(
+        title="Both ends of the temperature",
+        prompt=(
+            "Four keys have the scores 2, 2, 0 and −1. Towards which weights do the first key and"
+            " the third go as T goes to 0, and as T grows without end?"
+        ),
+        labels=(
+            "first key, T to 0",
+            "third key, T to 0",
+            "first key, T to infinity",
+            "third key, T to infinity",
+        ),
+        answer=entries(cold, warm),
+        right=(
+            "Right. Near 0 the largest score takes everything, and whoever shares the first place"
+            " shares the whole; far out all keys are alike, the lowest too."
+        ),
+        otherwise="Divide the scores by 0.001, then by 1,000. What becomes of their differences?",
+        tolerance=1e-3,
+        wrong=(
+            Wrong(
+                entries(one, warm),
+                "You gave the first key everything at the cold end. Which other key has its score?",
+            ),
+            Wrong(
+                entries(warm, cold),
+                "Your ends are the wrong way round. Does division by a small number bring scores"
+                " together, or apart?",
+            ),
+            Wrong(
+                entries(plain, plain),
+                "These are the weights at T = 1. What do you divide by at the two ends?",
+            ),
+            Wrong(
+                entries(cold, np.zeros(4)),
+                "At the warm end all scores over T go to 0. What is e to the power 0, and what do"
+                " weights add up to?",
+            ),
+            Wrong(
+                entries(cold, np.ones(4)),
+                "Each power goes to 1. What is still to be divided by?",
+            ),
+            Wrong(
+                entries(cold, plain),
+                "Your cold end is right, your warm end is T = 1. Which T is far beyond that?",
+            ),
+        ),
+        hints=(
+            "Write the ratio of two weights: e to the power of (difference of scores) / T.",
+            "T to 0: the ratio of a larger score to a smaller one grows without bound. T to"
+            " infinity: every ratio goes to 1.",
+            "Two keys share the first place. Four keys are there in all.",
+        ),
+        solution=(
+            f"T to 0: {cold[0]:g} for each of the two largest, {cold[2]:.0f} for the others. T to"
+            f" infinity: {warm[0]:.2f} for all four."
+        ),
+    )
+
+
 @register("softmax.slope")
 def slope() -> Number:
     """Use the derivative: how far does one weight move when another score grows."""
@@ -823,5 +893,208 @@ def leak_test() -> Code:
             "```\n\n"
             "The test knows nothing of how the layer works. It changes the future and looks at the"
             " past."
+        ),
+    )
+
+
+def _at_temperature(s: np.ndarray, T: float) -> np.ndarray:
+    """Return the weights at any temperature; at 0 and infinity, what they go to."""
+    if 0 < T < np.inf:
+        return softmax_with_temperature(s, T)
+    kept = s > -np.inf if T else s == s.max(axis=-1, keepdims=True)
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
+def _ordinary(rng: np.random.Generator) -> Case:
+    s, T = numbers(rng, 3, 5), float(rng.choice([0.4, 0.6, 1.7, 2.6]))
+    return Case((s, T), _at_temperature(s, T))
+
+
+def _cold(rng: np.random.Generator) -> Case:
+    s = numbers(rng, 2, 5) + 30
+    return Case((s, 0.01), _at_temperature(s, 0.01))
+
+
+def _coldest(rng: np.random.Generator, *batch: int) -> Case:
+    s = numbers(rng, *batch, 3, 5)
+    s[..., 0, 1] = s[..., 0, 3] = s[..., 0, :].max(axis=-1) + 1
+    return Case((s, 0.0), _at_temperature(s, 0.0))
+
+
+def _warmest(rng: np.random.Generator) -> Case:
+    s = numbers(rng, 3, 5)
+    s[1, int(rng.integers(5))] = -np.inf
+    return Case((s, np.inf), _at_temperature(s, np.inf))
+
+
+def _shifted(s: np.ndarray) -> np.ndarray:
+    powers = np.exp(s - s.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+@register("softmax.temperature")
+def temperature() -> Code:
+    """Write a softmax with a temperature that holds at both ends."""
+    return Code(
+        title="A temperature from 0 to infinity",
+        function="at_temperature",
+        prompt=(
+            "Write the softmax of scores at temperature T, for any number of axes in front, and for"
+            " every T from 0 to `np.inf`: at the ends return what the weights go to. At 0 the"
+            " largest score of a row takes everything (keys that share the first place share it"
+            " alike); at infinity all keys are alike. A score of −inf is a hidden key and gets 0"
+            " at any T."
+        ),
+        stub=(
+            "def at_temperature(scores, T):\n"
+            '    """Return the weights at temperature T, 0 and infinity included."""\n'
+            '    raise NotImplementedError("softmax.temperature")\n'
+        ),
+        rungs=(
+            Rung(
+                "an ordinary T",
+                _ordinary,
+                "T is an ordinary number here. What is divided by it, and when?",
+                (
+                    Slip(
+                        "no temperature",
+                        lambda s, T: _shifted(s),
+                        "Your weights do not depend on T. Where does it go in?",
+                    ),
+                    Slip(
+                        "times T",
+                        lambda s, T: _shifted(s * T),
+                        "You multiplied by T. Should a high temperature make the scores larger?",
+                    ),
+                    Slip(
+                        "after the softmax",
+                        lambda s, T: _shifted(s) / T,
+                        "Your rows do not add up to 1: you divided the weights. What should be"
+                        " divided?",
+                    ),
+                    Slip(
+                        "the powers, not their sum",
+                        lambda s, T: _shifted(s) ** (1 / T),
+                        "These have the right ratios. What must they add up to?",
+                    ),
+                    Slip(
+                        "the root",
+                        lambda s, T: _shifted(s / np.sqrt(T)),
+                        "You took the root of T. Where did that root come from?",
+                    ),
+                    Slip(
+                        "over the queries",
+                        lambda s, T: np.swapaxes(_shifted(np.swapaxes(s, -1, -2) / T), -1, -2),
+                        "Your columns add up to 1. Who shares one query's weights?",
+                    ),
+                ),
+            ),
+            Rung(
+                "a cold row",
+                _cold,
+                "Scores of about 30, and T = 0.01. Which power of e is the largest you raise?",
+                (
+                    Slip(
+                        "overflow",
+                        lambda s, T: np.exp(s / T) / np.exp(s / T).sum(axis=-1, keepdims=True),
+                        "Infinity over infinity is NaN. What may be taken off every score of a row"
+                        " before it is raised?",
+                    ),
+                    Slip(
+                        "a floor under T",
+                        lambda s, T: _shifted(s / max(T, 0.1)),
+                        "You never let T go below some number of yours. What goes wrong at T = 0.01"
+                        " that does not at 0.1?",
+                    ),
+                ),
+            ),
+            Rung(
+                "T = 0, and a tie",
+                _coldest,
+                "At T = 0 nothing can be divided by T. Which keys are left, and how do they share?",
+                (
+                    Slip(
+                        "NaN",
+                        lambda s, T: _shifted(s / T),
+                        "A score divided by 0 is infinite, and the row is NaN. What do the weights"
+                        " go to as T goes to 0?",
+                    ),
+                    Slip(
+                        "the first of them",
+                        lambda s, T: np.eye(s.shape[-1])[s.argmax(axis=-1)],
+                        "Two keys have the largest score, and you gave all to the first. At T ="
+                        " 0.01, what would each of them get?",
+                    ),
+                    Slip(
+                        "not shared",
+                        lambda s, T: (s == s.max(axis=-1, keepdims=True)) * 1.0,
+                        "Two keys have 1 each. What must a row add up to?",
+                    ),
+                    Slip(
+                        "all alike",
+                        lambda s, T: np.full(s.shape, 1 / s.shape[-1]),
+                        "Your keys are all alike. At which end is that so?",
+                    ),
+                    Slip(
+                        "the table's largest",
+                        lambda s, T: (s == s.max()) / (s == s.max()).sum(),
+                        "One row has everything and the others nothing. Whose largest score is"
+                        " meant?",
+                    ),
+                ),
+                crash="Your code stopped at T = 0. Which weights are approached, and do you need T"
+                " to write them?",
+            ),
+            Rung(
+                "T infinite, a key hidden",
+                _warmest,
+                "T is infinite: all keys that may be looked at are alike. Which are these?",
+                (
+                    Slip(
+                        "NaN",
+                        lambda s, T: _shifted(s / T),
+                        "−inf divided by infinity is not a number. How is a hidden key told from"
+                        " the others before anything is divided?",
+                    ),
+                    Slip(
+                        "the hidden one too",
+                        lambda s, T: np.full(s.shape, 1 / s.shape[-1]),
+                        "Your hidden key has a share. Does any temperature bring it back?",
+                    ),
+                    Slip(
+                        "the largest",
+                        lambda s, T: _at_temperature(s, 0.0),
+                        "That is the other end. Are scores far apart or close when they are"
+                        " divided by a huge number?",
+                    ),
+                ),
+            ),
+            Rung(
+                "a batch in front",
+                lambda rng: _coldest(rng, 2),
+                "There is a third axis now. Do you count your axes from the back?",
+                crash="There is a third axis now. Which line counts axes from the front?",
+            ),
+        ),
+        hints=(
+            "Three cases: T = 0, T infinite, and every other T, where the scores are divided.",
+            "At 0 mark the keys whose score equals the row's largest; at infinity mark those whose"
+            " score is above -inf. In between take the powers of e, less the row's largest.",
+            "In all three cases the last line is the same: divide by the row's sum.",
+        ),
+        solution=(
+            "```python\n"
+            "def at_temperature(scores, T):\n"
+            "    largest = scores.max(axis=-1, keepdims=True)\n"
+            "    if T == 0:\n"
+            "        share = (scores == largest).astype(float)\n"
+            "    elif T == np.inf:\n"
+            "        share = (scores > -np.inf).astype(float)\n"
+            "    else:\n"
+            "        share = np.exp((scores - largest) / T)\n"
+            "    return share / share.sum(axis=-1, keepdims=True)\n"
+            "```\n\n"
+            "The limits are not special rules: make T smaller and smaller in the last branch and"
+            " the numbers of the first appear."
         ),
     )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -135,6 +136,59 @@ def heal() -> Choice:
         solution=(
             "**One free matrix.** The ring identity holds for every symmetric M, with any signs,"
             " any mask and any width. Only an M that differs from its transpose escapes."
+        ),
+    )
+
+
+@register("why_three.harmless")
+def harmless() -> Choice:
+    """Say which missing piece costs nothing: a matrix that another one can swallow."""
+    rng = np.random.default_rng(1)
+    X, W_V, W_O = (rng.normal(size=shape) for shape in ((7, 5), (5, 3), (3, 5)))
+    w = softmax(rng.normal(size=(7, 7)))
+    swallowed = np.allclose(w @ X @ (W_V @ W_O), w @ (X @ W_V) @ W_O)
+    wanted = w @ X @ W_V @ W_O  # is it some mean of the rows of X?
+    means, *_ = np.linalg.lstsq(X[:4].T, wanted.T, rcond=None)
+    means_only = np.allclose(X[:4].T @ means, wanted.T)
+    return Choice(
+        title="Which missing piece costs nothing?",
+        prompt=(
+            "One head, and of everything else enough. Four times one piece is taken away. In which"
+            " of the four can *every* function of the whole head still be had?"
+        ),
+        options=(
+            Option(
+                "K = V, with as few columns as the matching alone needs",
+                "One array must be found by its columns and hand the same columns over. What is"
+                " left for the message when all of them are busy being found?",
+                False,
+            ),
+            Option(
+                "V = X and no W_O; the output is added to the stream and read by the embedding",
+                "What is handed over is then a weighted mean of rows as they are. How could such a"
+                " mean say *the value after* the partner's?",
+                bool(means_only),
+            ),
+            Option(
+                "V = X, and a free W_O of full size after it",
+                "Weights act on rows, W_V on columns, so the order does not matter: W_O takes over"
+                " what the product of W_V and W_O did. It only costs more numbers.",
+                bool(swallowed),
+            ),
+            Option(
+                "W_Q = W_K, in self-attention, where each must find its partner",
+                "Add the two margins of a pair. Can both be positive when M is W W'?",
+                False,
+            ),
+        ),
+        hints=(
+            "Write the output as weights · X · something. Which pieces act on columns only?",
+            "Two matrices in a row can be multiplied into one. Which two stand in a row?",
+            "weights (X W_V) W_O = weights X (W_V W_O).",
+        ),
+        solution=(
+            "**V = X with a free W_O.** Any W_V W_O is some W_O. Without W_O, in a residual stream,"
+            " the head can hand over rows only as they are; and K = V needs columns for both jobs."
         ),
     )
 
@@ -619,5 +673,427 @@ def asymmetry() -> Code:
             "```\n\n"
             "The two parts are at right angles, so the shares add up to 1. The test needs the"
             " scores: after the softmax a tied head no longer looks tied."
+        ),
+    )
+
+
+Head = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def _shared_head(X: np.ndarray) -> Head:
+    """Return a head over X in which keys and values are one array."""
+
+    def head(W_Q: np.ndarray, W_KV: np.ndarray, W_O: np.ndarray) -> np.ndarray:
+        q, kv = X @ np.asarray(W_Q), X @ np.asarray(W_KV)
+        if q.shape[-1] != kv.shape[-1]:
+            raise ValueError(f"Q has {q.shape[-1]} columns, the one array has {kv.shape[-1]}")
+        if kv.shape[-1] != np.shape(W_O)[-2]:
+            raise ValueError(f"the array has {kv.shape[-1]} columns, W_O {np.shape(W_O)[-2]} rows")
+        scores = q @ np.swapaxes(kv, -1, -2) / np.sqrt(kv.shape[-1])
+        return softmax(scores) @ kv @ W_O
+
+    return head
+
+
+def _one_array_case(rng: np.random.Generator, d_k: int, d_v: int, *heads: int) -> Case:
+    n, d = 5, 6
+    X = 0.5 * numbers(rng, n, d)
+    W_Q, W_K, W_V = (0.5 * numbers(rng, *heads, d, width) for width in (d_k, d_k, d_v))
+    W_O = numbers(rng, *heads, d_v, d)
+    output, _ = scaled_dot_product_attention(X @ W_Q, X @ W_K, X @ W_V)
+    return Case((_shared_head(X), W_Q, W_K, W_V, W_O), output @ W_O)
+
+
+def _packed(
+    head: Head,
+    W_Q: np.ndarray,
+    W_K: np.ndarray,
+    W_V: np.ndarray,
+    W_O: np.ndarray,
+    root: float,
+    query: str,
+) -> np.ndarray:
+    """Call the shared head with keys and values side by side; `query` says what is asked."""
+    d_k, d_v = W_K.shape[-1], W_V.shape[-1]
+    nothing = np.zeros((*W_Q.shape[:-1], d_v))
+    if query == "both":
+        nothing = np.resize(np.swapaxes(W_Q, -1, -2), (*W_Q.shape[:-2], d_v, W_Q.shape[-2]))
+        nothing = np.swapaxes(nothing, -1, -2) * root
+    asked = [root * W_Q, nothing]
+    none = np.zeros((*W_O.shape[:-2], d_k, W_O.shape[-1]))
+    return head(
+        np.concatenate(asked if query != "values" else asked[::-1], axis=-1),
+        np.concatenate([W_K, W_V], axis=-1),
+        np.concatenate([none, W_O], axis=-2),
+    )
+
+
+def _pack_slip(
+    name: str, question: str, root: Callable[[int, int], float], query: str = "keys"
+) -> Slip:
+    def compute(
+        head: Head, W_Q: np.ndarray, W_K: np.ndarray, W_V: np.ndarray, W_O: np.ndarray
+    ) -> np.ndarray:
+        factor = root(W_K.shape[-1], W_V.shape[-1])
+        return _packed(head, W_Q, W_K, W_V, W_O, factor, query)
+
+    return Slip(name, compute, question)
+
+
+def _right_root(d_k: int, d_v: int) -> float:
+    return float(np.sqrt((d_k + d_v) / d_k))
+
+
+@register("why_three.one_array")
+def one_array() -> Code:
+    """Make a head with K = V do what an ordinary head does, and see what it costs."""
+    return Code(
+        title="What K = V costs",
+        function="one_array",
+        prompt=(
+            r"`head(W_Q, W_KV, W_O)` is a head with $\K = \V$ over a sentence that you do not see:"
+            r" it makes $\Q = \X\WQ$ and *one* array $\X W_{KV}$ that is both K and V, divides the"
+            " scores by the root of **its own** number of columns, and multiplies what it hands"
+            " over by W_O. You are given an ordinary head's W_Q, W_K, W_V, W_O. Return"
+            " `head(...)` with matrices of your making, such that its output is the ordinary"
+            " head's. How many more columns than d_k did you need?"
+        ),
+        stub=(
+            "def one_array(head, W_Q, W_K, W_V, W_O):\n"
+            '    """Return head(...) with K = V, equal to the head of the four matrices."""\n'
+            '    raise NotImplementedError("why_three.one_array")\n'
+        ),
+        rungs=(
+            Rung(
+                "one head",
+                lambda rng: _one_array_case(rng, 4, 3),
+                "One array has to be found and to be handed over. Which of its columns are for"
+                " which job, and who must not see the others?",
+                (
+                    _pack_slip(
+                        "no root",
+                        "Nearly: the weights are too even. By which root does this head divide, and"
+                        " by which does the ordinary one?",
+                        lambda d_k, d_v: 1.0,
+                    ),
+                    _pack_slip(
+                        "root upside down",
+                        "Your factor makes the weights more even still. Which of the two roots is"
+                        " the larger?",
+                        lambda d_k, d_v: 1 / _right_root(d_k, d_v),
+                    ),
+                    _pack_slip(
+                        "no root in the factor",
+                        "Your factor is too large. Is it columns or their roots that are divided"
+                        " by?",
+                        lambda d_k, d_v: (d_k + d_v) / d_k,
+                    ),
+                    _pack_slip(
+                        "the widths of the other",
+                        "Your factor compares with d_v. Which width did the ordinary head divide"
+                        " by?",
+                        lambda d_k, d_v: float(np.sqrt((d_k + d_v) / d_v)),
+                    ),
+                    _pack_slip(
+                        "the query asks the values",
+                        "Your queries meet the columns of the values. In which order stand the"
+                        " columns of the one array?",
+                        _right_root,
+                        query="values",
+                    ),
+                    _pack_slip(
+                        "the query asks both",
+                        "Your queries meet the keys' columns and the values'. What must a query"
+                        " hold where it is not to ask?",
+                        _right_root,
+                        query="both",
+                    ),
+                    Slip(
+                        "keys alone",
+                        lambda head, Q, K, V, out: head(
+                            Q, K, np.resize(out, (K.shape[-1], out.shape[-1]))
+                        ),
+                        "Your one array holds the keys only. Where does the value come from?",
+                    ),
+                ),
+                crash="Your code stopped. How many columns has the one array, and how many columns"
+                " and rows do the matrices before and behind it need?",
+            ),
+            Rung(
+                "more values than keys",
+                lambda rng: _one_array_case(rng, 2, 5),
+                "Here d_v is larger than d_k. Which of your sizes were right by luck?",
+                crash="Here d_v is larger than d_k. Which of your sizes were right by luck?",
+            ),
+            Rung(
+                "three heads at once",
+                lambda rng: _one_array_case(rng, 4, 2, 3),
+                "There is an axis of heads in front now. Along which axes do you join?",
+                crash="There is an axis of heads in front now. Which line counts axes from the"
+                " front?",
+            ),
+        ),
+        hints=(
+            "Put the keys and the values side by side: W_KV = [W_K, W_V], d_k + d_v columns.",
+            "Where the values stand, give the query zeros, so that they do not add to a score."
+            " Where the keys stand, give W_O rows of zeros, so that they are not handed over.",
+            "The head divides by the root of d_k + d_v. Multiply W_Q by the root of"
+            " (d_k + d_v) / d_k, and the scores are the old ones.",
+        ),
+        solution=(
+            "```python\n"
+            "def one_array(head, W_Q, W_K, W_V, W_O):\n"
+            "    d_k, d_v = W_K.shape[-1], W_V.shape[-1]\n"
+            "    asks = W_Q * np.sqrt((d_k + d_v) / d_k)\n"
+            "    silent = np.zeros(W_V.shape)\n"
+            "    kept = np.zeros((*W_O.shape[:-2], d_k, W_O.shape[-1]))\n"
+            "    return head(np.concatenate([asks, silent], axis=-1),\n"
+            "                np.concatenate([W_K, W_V], axis=-1),\n"
+            "                np.concatenate([kept, W_O], axis=-2))\n"
+            "```\n\n"
+            "d_v more columns, and nothing is lost: K = V costs nothing where the one array is as"
+            " wide as both jobs together. With fewer columns something has to give, and training"
+            " shows where."
+        ),
+    )
+
+
+class _Training:
+    """Accuracies of a setting by seed, drawn from a key; a run may be had once or often."""
+
+    def __init__(self, key: int, noise: tuple[float, float, float], luck: float, once: bool):
+        self.key, self.noise, self.luck, self.once = key, noise, luck, once
+        self.runs: list[tuple[str, int]] = []
+
+    def __repr__(self) -> str:
+        return "train"
+
+    def __call__(self, setting: str, seed: int) -> float:
+        names = ("whole", "removed", "baseline")
+        if setting not in names:
+            raise KeyError(f"{setting!r}: the settings are {', '.join(names)}")
+        if self.once and (setting, int(seed)) in self.runs:
+            raise RuntimeError(f"{setting}, seed {seed}: trained before, and a run takes an hour")
+        self.runs.append((setting, int(seed)))
+        number = names.index(setting)
+        own = np.random.default_rng([self.key, number, int(seed)]).normal()
+        shared = np.random.default_rng([self.key, 9, int(seed)]).normal()
+        middle = (90.0, 60.0, 25.0)[number] + self.key % 7
+        return float(middle + self.noise[number] * own + self.luck * shared)
+
+
+def _evidence(train: Callable[[str, int], float], seeds: list[int]) -> tuple[np.ndarray, ...]:
+    runs = np.array([[train(s, n) for n in seeds] for s in ("whole", "removed", "baseline")])
+    cost = runs[0] - runs[1]
+    return (
+        runs.mean(axis=1),
+        runs.std(axis=1, ddof=1),
+        np.array([cost.mean(), cost.std(ddof=1)]),
+    )
+
+
+def _compare_case(
+    rng: np.random.Generator,
+    noise: tuple[float, float, float],
+    luck: float = 0.0,
+    once: bool = False,
+) -> Case:
+    seeds = [int(seed) for seed in rng.choice(np.arange(10, 99), size=7, replace=False)]
+    key = int(rng.integers(1, 10_000))
+    expected = _evidence(_Training(key, noise, luck, once=False), seeds)
+    return Case((_Training(key, noise, luck, once), seeds), expected)
+
+
+def _evidence_slip(
+    name: str,
+    question: str,
+    mean: Callable[[np.ndarray], np.ndarray] = lambda runs: runs.mean(axis=1),
+    spread: Callable[[np.ndarray], np.ndarray] = lambda runs: runs.std(axis=1, ddof=1),
+    cost: Callable[[np.ndarray], tuple[float, float]] = lambda runs: (
+        float((runs[0] - runs[1]).mean()),
+        float((runs[0] - runs[1]).std(ddof=1)),
+    ),
+    seeds_of: Callable[[int, list[int]], list[int]] = lambda setting, seeds: seeds,
+) -> Slip:
+    def compute(train: Callable[[str, int], float], seeds: list[int]) -> tuple[np.ndarray, ...]:
+        names = ("whole", "removed", "baseline")
+        runs = np.array([[train(s, n) for n in seeds_of(i, seeds)] for i, s in enumerate(names)])
+        return mean(runs), spread(runs), np.array(cost(runs))
+
+    return Slip(name, compute, question)
+
+
+@register("why_three.compare")
+def compare() -> Code:
+    """Test a claim: a piece removed, a baseline beside it, several seeds."""
+    return Code(
+        title="Remove a piece, honestly",
+        function="compare",
+        returns=("means", "spreads", "cost"),
+        prompt=(
+            "Somebody claims that a piece of the layer is needed. `train(setting, seed)` trains a"
+            ' model and returns its accuracy in percent; the settings are `"whole"`,'
+            ' `"removed"` (the piece taken out) and `"baseline"` (no attention at all).'
+            " Train each with every one of the given seeds, once. Return **means** (three numbers,"
+            " in this order), **spreads** (the three sample standard deviations over the seeds,"
+            " divided by n − 1) and **cost**: the mean and the sample standard deviation of whole"
+            " minus removed, taken seed by seed."
+        ),
+        stub=(
+            "def compare(train, seeds):\n"
+            '    """Return means (3), spreads (3) and cost (2) over the seeds."""\n'
+            '    raise NotImplementedError("why_three.compare")\n'
+        ),
+        rungs=(
+            Rung(
+                "no luck at all",
+                lambda rng: _compare_case(rng, (0.0, 0.0, 0.0)),
+                "Here every seed gives the same number. Which three settings, in which order, and"
+                " what minus what?",
+                (
+                    _evidence_slip(
+                        "another order",
+                        "Your three settings stand in another order than whole, removed, baseline."
+                        " Which is which?",
+                        mean=lambda runs: runs.mean(axis=1)[::-1],
+                    ),
+                    _evidence_slip(
+                        "no baseline",
+                        "Your baseline is 0. What does this task give to a model that looks at"
+                        " nothing?",
+                        mean=lambda runs: runs.mean(axis=1) * [1, 1, 0],
+                    ),
+                    _evidence_slip(
+                        "against the baseline",
+                        "Your cost is whole minus baseline: what attention is worth. What is the"
+                        " *piece* worth?",
+                        cost=lambda runs: (float((runs[0] - runs[2]).mean()), 0.0),
+                    ),
+                    _evidence_slip(
+                        "the other sign",
+                        "Your cost has the other sign. Is a piece that helps a positive cost when"
+                        " it goes?",
+                        cost=lambda runs: (float((runs[1] - runs[0]).mean()), 0.0),
+                    ),
+                    _evidence_slip(
+                        "a share",
+                        "You gave the cost as a share of the whole. In which unit are accuracies"
+                        " subtracted?",
+                        cost=lambda runs: (float(1 - runs[1].mean() / runs[0].mean()), 0.0),
+                    ),
+                ),
+            ),
+            Rung(
+                "one setting that varies",
+                lambda rng: _compare_case(rng, (0.0, 6.0, 3.0)),
+                "Now the seeds differ. Over which runs is your mean, and from what does your spread"
+                " count?",
+                (
+                    _evidence_slip(
+                        "the best seed",
+                        "You report each setting's best seed. What would a coin report that was"
+                        " thrown often enough?",
+                        mean=lambda runs: runs.max(axis=1),
+                    ),
+                    _evidence_slip(
+                        "the median",
+                        "These are the medians. Which middle is asked for?",
+                        mean=lambda runs: np.median(runs, axis=1),
+                    ),
+                    _evidence_slip(
+                        "divided by n",
+                        "Your spread is a little too small: you divided by n. From how many runs"
+                        " was the mean itself taken?",
+                        spread=lambda runs: runs.std(axis=1),
+                        cost=lambda runs: (
+                            float((runs[0] - runs[1]).mean()),
+                            float((runs[0] - runs[1]).std()),
+                        ),
+                    ),
+                    _evidence_slip(
+                        "the error of the mean",
+                        "You divided by the root of n as well. Is it asked how far runs lie apart,"
+                        " or how well their mean is known?",
+                        spread=lambda runs: runs.std(axis=1, ddof=1) / np.sqrt(runs.shape[1]),
+                    ),
+                    _evidence_slip(
+                        "lowest to highest",
+                        "Your spread is highest minus lowest. Does that stay as it is when more"
+                        " seeds are run?",
+                        spread=lambda runs: np.ptp(runs, axis=1),
+                    ),
+                    _evidence_slip(
+                        "seeds counted from 0",
+                        "These are the runs of the seeds 0, 1, 2, …. Which seeds were you given?",
+                        seeds_of=lambda setting, seeds: list(range(len(seeds))),
+                    ),
+                    _evidence_slip(
+                        "one seed",
+                        "You ran the first seed only. What would the second have said?",
+                        mean=lambda runs: runs[:, 0],
+                        spread=lambda runs: np.zeros(3),
+                        cost=lambda runs: (float(runs[0, 0] - runs[1, 0]), 0.0),
+                    ),
+                ),
+            ),
+            Rung(
+                "luck that both share",
+                lambda rng: _compare_case(rng, (1.0, 2.0, 1.0), luck=8.0),
+                "A seed here is good or bad for all settings alike. Is your cost taken seed by"
+                " seed, before anything is averaged?",
+                (
+                    _evidence_slip(
+                        "as if they were strangers",
+                        "You added the two variances. That holds when the runs know nothing of each"
+                        " other: do two runs with one seed?",
+                        cost=lambda runs: (
+                            float((runs[0] - runs[1]).mean()),
+                            float(np.hypot(*runs[:2].std(axis=1, ddof=1))),
+                        ),
+                    ),
+                    _evidence_slip(
+                        "difference of the spreads",
+                        "You subtracted the spreads. What is the spread of the differences?",
+                        cost=lambda runs: (
+                            float((runs[0] - runs[1]).mean()),
+                            float(abs(np.subtract(*runs[:2].std(axis=1, ddof=1)))),
+                        ),
+                    ),
+                    _evidence_slip(
+                        "sorted first",
+                        "You paired the best run with the best, the worst with the worst. Which two"
+                        " runs belong together?",
+                        cost=lambda runs: (
+                            float((runs[0] - runs[1]).mean()),
+                            float((np.sort(runs[0]) - np.sort(runs[1])).std(ddof=1)),
+                        ),
+                    ),
+                ),
+            ),
+            Rung(
+                "a run takes an hour",
+                lambda rng: _compare_case(rng, (1.0, 2.0, 1.0), luck=3.0, once=True),
+                "Here a run can be had only once. What do you keep?",
+                crash="A setting was trained twice with one seed, and a run takes an hour. Where"
+                " could its number be kept?",
+            ),
+        ),
+        hints=(
+            "Train everything first: a table with one row a setting and one column a seed.",
+            "Means and spreads go along the row; np.std divides by n unless you give it ddof=1.",
+            "For the cost subtract row 1 from row 0, column by column, and only then take the mean"
+            " and the spread of what is left.",
+        ),
+        solution=(
+            "```python\n"
+            "def compare(train, seeds):\n"
+            "    table = np.array([[train(setting, seed) for seed in seeds]\n"
+            '                      for setting in ("whole", "removed", "baseline")])\n'
+            "    gap = table[0] - table[1]\n"
+            "    return (table.mean(axis=1), table.std(axis=1, ddof=1),\n"
+            "            np.array([gap.mean(), gap.std(ddof=1)]))\n"
+            "```\n\n"
+            "The same seeds for all: what a seed brings in luck to both settings cancels in the"
+            " difference. And the baseline says how much of the accuracy attention could lose."
         ),
     )

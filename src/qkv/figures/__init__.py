@@ -1,6 +1,7 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
 from qkv.figures.cross_attention import cross_lines, decoder_wiring
+from qkv.figures.decoded import figure_two
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
@@ -29,6 +30,7 @@ __all__ = [
     "cross_lines",
     "decoder_wiring",
     "error_curves",
+    "figure_two",
     "head_maps",
     "head_scores",
     "heat_map",
