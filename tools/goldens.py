@@ -242,7 +242,7 @@ def translator_explorer() -> list[dict[str, Any]]:
     """Run the shipped model: what it writes, and one head of every site."""
     cases = []
     for text, language in [
-        ("73421", "de"),
+        ("85026", "de"),
         ("81028", "fr"),
         ("260867", "fr"),
         ("1957-12-25", "de"),
@@ -257,7 +257,7 @@ def translator_explorer() -> list[dict[str, Any]]:
         ):
             made.site, made.head = site, [layer, head]
             numbers = made.numbers()
-            rows = {name: numbers[name] for name in ("q", "k", "scaled", "weights")}
+            rows = {name: numbers[name] for name in ("q", "k", "scores", "weights")}
             heads.append({"site": site, "layer": layer, "head": head, **rows})
         case = {"text": text, "language": language, "heads": heads}
         cases.append({**case, "source": numbers["source"], "written": numbers["written"]})

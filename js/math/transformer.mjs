@@ -3,7 +3,7 @@
 /** @typedef {{ shape: number[], data: Float64Array }} Weight */
 /** @typedef {Record<string, Weight>} Weights */
 /** @typedef {Float64Array[]} Rows */
-/** @typedef {{ q: Rows, k: Rows, v: Rows, scaled: Rows, weights: Rows }} Head scaled is −∞ where the query may not look */
+/** @typedef {{ q: Rows, k: Rows, v: Rows, scores: Rows, weights: Rows }} Head scores is −∞ where the query may not look */
 /** @typedef {{ X_q: Rows, X_kv: Rows, heads: Head[] }} Site one attention sub-layer: what came in, and what its heads made */
 
 /** A number of 16 bits. @param {number} bits */
@@ -90,8 +90,8 @@ function attend(X_q, X_kv, w, at, causal = false) {
   const [n_heads, , d_k] = w[`${at}.W_Q`].shape;
   const heads = Array.from({ length: n_heads }, (_, i) => {
     const [q, k, v] = [times(X_q, w[`${at}.W_Q`], i), times(X_kv, w[`${at}.W_K`], i), times(X_kv, w[`${at}.W_V`], i)];
-    const scaled = q.map((row, t) => Float64Array.from(k, (key, s) => (causal && s > t ? -Infinity : dot(row, key) / Math.sqrt(d_k))));
-    return { q, k, v, scaled, weights: scaled.map(softmax) };
+    const scores = q.map((row, t) => Float64Array.from(k, (key, s) => (causal && s > t ? -Infinity : dot(row, key) / Math.sqrt(d_k))));
+    return { q, k, v, scores, weights: scores.map(softmax) };
   });
   const concatenated = X_q.map((_, t) =>
     Float64Array.from(

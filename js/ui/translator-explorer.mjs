@@ -13,7 +13,7 @@ import { matrixTable, placeOf, step } from "./matrix.mjs";
  * @property {string[]} written from the start symbol to the stop symbol
  * @property {number[][]} q
  * @property {number[][]} k
- * @property {number[][]} scaled −∞ where the query may not look
+ * @property {number[][]} scores −∞ where the query may not look
  * @property {number[][]} weights
  * @property {import("../math/translations.mjs").Translation} gold
  */
@@ -48,7 +48,7 @@ export function sentence(look, [t, s]) {
   const weight = `“${cols[s]}”, weight ${number(weights[t][s])}`;
   if (site === "encoder") return `“${reads[t]}” looks at ${weight}.`;
   const start = `The row that reads “${reads[t]}” and predicts “${written[t + 1]}” looks at ${weight}`;
-  if (look.scaled[t][s] === -Infinity) return `${start}: it may not look ahead.`;
+  if (look.scores[t][s] === -Infinity) return `${start}: it may not look ahead.`;
   if (site === "decoder" || !isRight(look) || t >= gold.target.length) return `${start}.`;
   const partners = gold.possible.filter(([u]) => u === t).map(([, u]) => u);
   if (!partners.length) return `${start}. “${written[t + 1]}” has no partner.`;
@@ -116,7 +116,7 @@ export function explorerView({ onchoose }) {
       drawn = key;
       const made = /** @type {NonNullable<typeof table>} */ (table);
       made.cells[now[0]]?.[now[1]]?.classList.remove("qkv-here");
-      made.write(look.weights, (x) => number(x), (x) => x, look.scaled);
+      made.write(look.weights, (x) => number(x), (x) => x, look.scores);
       now = at;
       const [t, s] = at;
       const cell = made.cells[t][s];
@@ -136,7 +136,7 @@ export function explorerView({ onchoose }) {
       const products = look.q[t].map((x, c) => x * look.k[s][c]);
       work.write([look.q[t], look.k[s], products], (x) => number(x, 1));
       const total = products.reduce((a, b) => a + b, 0);
-      const hidden = look.scaled[t][s] === -Infinity;
+      const hidden = look.scores[t][s] === -Infinity;
       write(sum, `Sum ${number(total)}, divided by √12: ${number(total / Math.sqrt(12))}${hidden ? ", then hidden by the mask" : ""}. After the softmax over the row: ${number(look.weights[t][s])}.`);
     },
   };

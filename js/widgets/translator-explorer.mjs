@@ -18,7 +18,7 @@ const ENDS = { start: 1, stop: 2, longest: 16 };
 const N_HEADS = 4;
 const OWN = "";
 const TEXTS = [
-  ["73421", "73,421: never trained"],
+  ["85026", "85,026: never trained"],
   ["81028", "81,028: try it in French"],
   ["97", "97: four, twenty, ten"],
   ["260867", "260,867: too long"],
@@ -49,7 +49,7 @@ function render({ model, el }) {
 
   const view = explorerView({ onchoose: (at) => String(at) !== String(model.get("at")) && assign(model, { at }) });
   const choose = (/** @type {string} */ text) => past.change({ text, at: [0, 2] }, "text");
-  const field = numberRow({ label: "Number", value: 73421, min: 0, max: LARGEST, step: 1, oninput: (x) => Number.isInteger(x) && choose(String(x)) });
+  const field = numberRow({ label: "Number", value: 85026, min: 0, max: LARGEST, step: 1, oninput: (x) => Number.isInteger(x) && choose(String(x)) });
   const date = h("input", { type: "date", id: uid(), min: "1900-01-01", max: "2099-12-31" });
   date.addEventListener("input", () => isKnown(date.value) && date.value !== model.get("text") && choose(date.value));
   const texts = selectRow({ label: "or take", options: [[OWN, "your own"], ...TEXTS.map(([text, what]) => /** @type {[string, string]} */ ([text, what]))], onchange: (text) => text !== OWN && choose(text) });
@@ -93,16 +93,16 @@ function render({ model, el }) {
     const [own, given] = [now, first].map((s) => JSON.stringify([s.text, s.language, s.site, s.head]));
     if (!weights && own === given) {
       const [q, k] = [matrix(first.q), matrix(first.k)];
-      const scaled = q.map((x, t) => k.map((y, s) => (now.site === "decoder" && s > t ? -Infinity : x.reduce((a, v, c) => a + v * y[c], 0) / Math.sqrt(x.length))));
-      const rows = scaled.map((row) => row.map((s) => Math.exp(s - Math.max(...row)))).map((row) => row.map((e) => e / row.reduce((a, b) => a + b)));
-      return { ...base, written: first.written, q, k, scaled, weights: rows };
+      const scores = q.map((x, t) => k.map((y, s) => (now.site === "decoder" && s > t ? -Infinity : x.reduce((a, v, c) => a + v * y[c], 0) / Math.sqrt(x.length))));
+      const rows = scores.map((row) => row.map((s) => Math.exp(s - Math.max(...row)))).map((row) => row.map((e) => e / row.reduce((a, b) => a + b)));
+      return { ...base, written: first.written, q, k, scores, weights: rows };
     }
     if (!weights) return undefined;
     const key = `${now.text} ${now.language}`;
     if (!made || ran !== key) made = translate(weights, idsOf(gold.source), ENDS);
     ran = key;
-    const { q, k, scaled, weights: w } = made[now.site][now.head[0]].heads[now.head[1]];
-    return { ...base, written: made.written.map((id) => VOCABULARY[id]), q: matrix(q), k: matrix(k), scaled: matrix(scaled), weights: matrix(w) };
+    const { q, k, scores, weights: w } = made[now.site][now.head[0]].heads[now.head[1]];
+    return { ...base, written: made.written.map((id) => VOCABULARY[id]), q: matrix(q), k: matrix(k), scores: matrix(scores), weights: matrix(w) };
   }
 
   const waiting = h("p", { class: "qkv-translate-wait", hidden: true });

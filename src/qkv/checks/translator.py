@@ -105,7 +105,7 @@ def which_array() -> Choice:
         ),
         solution=(
             "**The memory times this site's own W_K**: `cross_2.X_kv @ cross_2.parameters.W_K[i]`,"
-            " (11, 64) times (64, 12)."
+            " (7, 64) times (64, 12)."
         ),
     )
 

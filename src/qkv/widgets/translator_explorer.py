@@ -26,7 +26,7 @@ CAPTION = (
     " decoder reads one word and predicts the next. Below the weights stand the query and the key"
     " that made one of them."
 )
-TEXT = "73421"
+TEXT = "85026"
 SITES = ("encoder", "decoder", "cross")
 LONGEST = 16
 ENDS = (1, 2)
@@ -79,7 +79,7 @@ class TranslatorExplorer(BookWidget):
     text = traitlets.Unicode(TEXT).tag(sync=True)
     language = traitlets.Enum(["de", "fr"], "de").tag(sync=True)
     site = traitlets.Enum(list(SITES), "cross").tag(sync=True)
-    head = traitlets.List(traitlets.Int(), [1, 3], minlen=2, maxlen=2).tag(sync=True)
+    head = traitlets.List(traitlets.Int(), [1, 1], minlen=2, maxlen=2).tag(sync=True)
     at = traitlets.List(traitlets.Int(), [0, 2], minlen=2, maxlen=2).tag(sync=True)
     first = traitlets.Dict().tag(sync=True)
 
@@ -124,7 +124,7 @@ class TranslatorExplorer(BookWidget):
             "written": [words[i] for i in written],
             "q": steps.q[head],
             "k": steps.k[head],
-            "scaled": steps.scaled[head],
+            "scores": steps.scores[head],
             "weights": steps.weights[head],
         }
 
