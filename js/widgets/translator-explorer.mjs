@@ -15,12 +15,10 @@ import { undoButtons, undoKey } from "../ui/undo.mjs";
 
 const TRAITS = ["text", "language", "site", "head", "at"];
 const ENDS = { start: 1, stop: 2, longest: 16 };
-const N_HEADS = 4;
 const OWN = "";
 const TEXTS = [
   ["85026", "85,026: never trained"],
   ["81028", "81,028: try it in French"],
-  ["97", "97: four, twenty, ten"],
   ["260867", "260,867: too long"],
   ["1957-12-25", "a date"],
   ["2020-12-20", "20 December 2020: which 20?"],
@@ -48,19 +46,19 @@ function render({ model, el }) {
   });
 
   const view = explorerView({ onchoose: (at) => String(at) !== String(model.get("at")) && assign(model, { at }) });
-  const choose = (/** @type {string} */ text) => past.change({ text, at: [0, 2] }, "text");
+  const choose = (/** @type {string} */ text) => past.change({ text, at: [0, 1] }, "text");
   const field = numberRow({ label: "Number", value: 85026, min: 0, max: LARGEST, step: 1, oninput: (x) => Number.isInteger(x) && choose(String(x)) });
   const date = h("input", { type: "date", id: uid(), min: "1900-01-01", max: "2099-12-31" });
   date.addEventListener("input", () => isKnown(date.value) && date.value !== model.get("text") && choose(date.value));
   const texts = selectRow({ label: "or take", options: [[OWN, "your own"], ...TEXTS.map(([text, what]) => /** @type {[string, string]} */ ([text, what]))], onchange: (text) => text !== OWN && choose(text) });
-  const language = choiceRow({ label: "Into", options: [["de", "German"], ["fr", "French"]], onchange: (value) => past.change({ language: value, at: [0, 2] }) });
+  const language = choiceRow({ label: "Into", options: [["de", "German"], ["fr", "French"]], onchange: (value) => past.change({ language: value }) });
   const site = choiceRow({
     label: "Attention",
     options: [["encoder", "encoder"], ["decoder", "decoder, masked"], ["cross", "cross"]],
     onchange: (value) => past.change({ site: value }),
   });
   const layer = choiceRow({ label: "Layer", options: [["0", "1"], ["1", "2"]], onchange: (value) => past.change({ head: [Number(value), state().head[1]] }) });
-  const head = choiceRow({ label: "Head", options: [["0", "1"], ["1", "2"], ["2", "3"], ["3", "4"]], onchange: (value) => past.change({ head: [state().head[0], Number(value)] }) });
+  const head = choiceRow({ label: "Head", options: ["0", "1", "2", "3"].map((i) => [i, String(Number(i) + 1)]), onchange: (value) => past.change({ head: [state().head[0], Number(value)] }) });
   const buttons = undoButtons(past);
 
   const ui = h(
@@ -117,7 +115,7 @@ function render({ model, el }) {
     language.set(now.language);
     site.set(now.site);
     layer.set(String(now.head[0]));
-    head.set(String(now.head[1] % N_HEADS));
+    head.set(String(now.head[1]));
     buttons.update();
     const found = look(now);
     waiting.hidden = Boolean(found);
