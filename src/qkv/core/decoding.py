@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from qkv.core.inputs import Array
 
+Beam = tuple[tuple[int, ...], float]  # the ids so far, and the log of their probability
+
 
 def greedy_decode(
     source_ids: Int[Array, " n_k"],
@@ -128,20 +130,24 @@ def beam_search(
     start, stop = as_row_of_ids("ends", ends, parameters.E_target.shape[0], exactly=2).tolist()
     n_beams, longest = as_size("n_beams", n_beams), as_size("longest", longest)
     memory, _ = encoder(embed_tokens(ids, parameters.E_source), parameters.encoder)
-    beams = [((start,), 0.0)]
+    beams: list[Beam] = [((start,), 0.0)]
     for _ in range(longest):
-        longer = []
-        for written, log_p in beams:
-            if len(written) > 1 and written[-1] == stop:
-                longer.append((written, log_p))  # finished: kept as it is
-                continue
-            more = _next_log_probabilities(written, memory, parameters)
-            best = np.argsort(-more, kind="stable")[:n_beams]
-            longer += [((*written, int(i)), log_p + float(more[i])) for i in best]
+        longer = [more for beam in beams for more in _continued(beam, stop, memory, parameters)]
         beams = sorted(longer, key=lambda beam: -beam[1])[:n_beams]
         if all(written[-1] == stop for written, _ in beams):
             break
     return beams
+
+
+def _continued(
+    beam: Beam, stop: int, memory: Float[Array, "n_k d_memory"], p: TransformerParameters
+) -> list[Beam]:
+    """Return a beginning with every next word; one that is finished stays as it is."""
+    written, log_p = beam
+    if len(written) > 1 and written[-1] == stop:
+        return [beam]
+    more = _next_log_probabilities(written, memory, p)
+    return [((*written, i), log_p + float(x)) for i, x in enumerate(more)]
 
 
 def _next_log_probabilities(

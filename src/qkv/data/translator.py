@@ -9,6 +9,7 @@ import json
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def write_safetensors(arrays: dict[str, np.ndarray]) -> bytes:
 def parameters_of(state: dict[str, np.ndarray]) -> TransformerParameters:
     """Return core's parameters from arrays named as in the twin's state dict."""
 
-    def below(prefix: str) -> dict[str, np.ndarray]:
+    def below(prefix: str) -> dict[str, Any]:
         return {n[len(prefix) :]: a for n, a in state.items() if n.startswith(prefix)}
 
     def heads(prefix: str) -> MultiHeadParameters:
@@ -114,6 +115,6 @@ def parameters_of(state: dict[str, np.ndarray]) -> TransformerParameters:
     return TransformerParameters(
         E,
         E,
-        [encoder_layer(f"encoder.{i}.") for i in range(n_encoder)],
-        [decoder_layer(f"decoder.{i}.") for i in range(n_decoder)],
+        tuple(encoder_layer(f"encoder.{i}.") for i in range(n_encoder)),
+        tuple(decoder_layer(f"decoder.{i}.") for i in range(n_decoder)),
     )

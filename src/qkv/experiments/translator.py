@@ -168,23 +168,20 @@ def new_model(config: Config = Config()) -> twins.Transformer:
         "V = X": replace(SIZES, d_v=SIZES.d_model),
     }.get(config.parts, SIZES)
     E = rng.normal(size=(len(translation_vocabulary()), sizes.d_model)) / math.sqrt(sizes.d_model)
-    encoder = [core.initial_encoder_layer(rng, sizes) for _ in range(2)]
-    decoder = [core.initial_decoder_layer(rng, sizes) for _ in range(2)]
+    encoder = tuple(core.initial_encoder_layer(rng, sizes) for _ in range(2))
+    decoder = tuple(core.initial_decoder_layer(rng, sizes) for _ in range(2))
     model = twins.Transformer(core.TransformerParameters(E, E, encoder, decoder)).float()
     for attention in attentions(model):
         _put_in_place(attention, config.parts)
     if config.parts == "uniform":
-        for layer in model.decoder:
-            _fix(layer.cross_attention.W_Q, 0.0)
+        for attention in attentions(model)[3::2]:  # cross-attention
+            _fix(attention.W_Q, 0.0)
     return model
 
 
 def attentions(model: twins.Transformer) -> list[twins.MultiHeadAttention]:
     """Return the six attentions: two of the encoder, then self and cross of each decoder layer."""
-    found = [layer.attention for layer in model.encoder]
-    for layer in model.decoder:
-        found += [layer.self_attention, layer.cross_attention]
-    return found
+    return [m for m in model.modules() if isinstance(m, twins.MultiHeadAttention)]
 
 
 def _put_in_place(attention: twins.MultiHeadAttention, parts: str) -> None:
@@ -418,10 +415,10 @@ def _cross(a: tuple[int, int], b: tuple[int, int]) -> bool:
 def without_head(model: twins.Transformer, layer: int, head: int) -> twins.Transformer:
     """Return a copy in which one head of one cross-attention writes nothing."""
     copy = twins.Transformer(model.to_core())
-    W_O = copy.decoder[layer].cross_attention.W_O
-    d_v = W_O.shape[0] // model.decoder[layer].cross_attention.n_heads
+    cross = attentions(copy)[3::2][layer]
+    d_v = cross.W_V.shape[-1]
     with torch.no_grad():
-        W_O[head * d_v : (head + 1) * d_v] = 0
+        cross.W_O[head * d_v : (head + 1) * d_v] = 0
     return copy
 
 

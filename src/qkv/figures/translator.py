@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
@@ -90,7 +91,10 @@ def head_scores(
         raise ValueError(f"each score needs {len(names)} numbers, one a head")
     fig, ax = figure(PHONE_INCHES, 2.9)
     places = np.arange(len(names))
-    looks = ({"color": COLOURS["w"]}, {"color": "none", "ec": COLOURS["w"], "hatch": "////"})
+    looks: tuple[dict[str, Any], ...] = (
+        {"color": COLOURS["w"]},
+        {"color": "none", "ec": COLOURS["w"], "hatch": "////"},
+    )
     for i, ((name, values), look) in enumerate(zip(scores.items(), looks, strict=True)):
         ax.bar(places + 0.4 * i - 0.2, values, 0.38, label=name, **look)
     for name, level in levels.items():

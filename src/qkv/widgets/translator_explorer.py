@@ -44,9 +44,9 @@ def example(text: str, language: str) -> Translation:
 def run(text: str, language: str) -> tuple[tuple[int, ...], tuple[AttentionSite, ...]]:
     """Return what the model writes, and its six attention sites."""
     words = translation_vocabulary()
-    source = [words.index(word) for word in example(text, language).source]
+    source = np.array([words.index(word) for word in example(text, language).source])
     written = greedy_decode(source, translator(), ENDS, LONGEST)
-    return written, transformer_sites(source, written[:-1], translator())
+    return written, transformer_sites(source, np.array(written[:-1]), translator())
 
 
 class TranslatorExplorer(BookWidget):

@@ -24,7 +24,7 @@ def _log_p(p, written):
 
 @law("greedy_decode")
 def greedy_equals_the_loop(greedy_decode):
-    for seed in range(4):
+    for seed in (2, 5):  # one stops, one changes its word
         p, written = samples.transformer(seed), [ENDS[0]]
         while len(written) <= 6 and not (len(written) > 1 and written[-1] == ENDS[1]):
             written.append(int(oracles.transformer(SOURCE, written, p)[-1].argmax()))
