@@ -2134,14 +2134,6 @@ def tr_cross_all(X, memory, W_Q, W_K, W_V, t):
     return weights[t], (weights @ memory @ W_V)[t]
 
 
-def tr_cross_stub(X, memory, W_Q, W_K, W_V, t):
-    q = memory[t] @ W_Q
-    k, v = X @ W_K, X @ W_V
-    scores = k @ q / np.sqrt(v.shape[1])
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum(), weights / weights.sum() @ v
-
-
 def tr_cross_causal(X, memory, W_Q, W_K, W_V, t):
     scores = memory @ W_K @ (X[t] @ W_Q) / np.sqrt(W_K.shape[1])
     scores[t + 1 :] = -np.inf
@@ -4470,7 +4462,6 @@ WRONG = {
             "the first row",
             "in the other order",
         ),
-        (tr_cross_stub, "the first row", "from which come all keys and values"),
         (
             lambda X, M, Q, K, V, t: tr_cross(X, M, Q, K, V, 0),
             "a later row",
