@@ -840,8 +840,8 @@ def beam_step() -> Code:
                     Slip(
                         "the worst",
                         lambda b, x, d, n: _best(-_totals(b, x, d), n),
-                        "You kept the least likely word. Is it the wrong end of the order, or did you"
-                        " multiply two logs, which are both negative?",
+                        "You kept the least likely word. Is it the wrong end of the order, or did"
+                        " you multiply two logs, which are both negative?",
                     ),
                     Slip(
                         "word first",
