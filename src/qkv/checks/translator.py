@@ -191,13 +191,13 @@ def beams() -> Row:
     order = sorted(first, key=lambda word: -first[word])
     one, two, three = (max(whole[word] for word in order[:n]) for n in (1, 2, 3))
     after = "; ".join(
-        f"after {word} they have {', '.join(f'{p:.2f}' for p in second[word])}" for word in first
+        f"after *{word}* they have {', '.join(f'{p:.2f}' for p in second[word])}" for word in first
     )
     return Row(
         title="Three ways through a small tree",
         prompt=(
             "Sentences of two words. The first word is "
-            + ", ".join(f"{word} with probability {p:.2f}" for word, p in first.items())
+            + ", ".join(f"*{word}* with probability {p:.2f}" for word, p in first.items())
             + f". For the second word there are always three choices: {after}. What is the"
             " probability of the whole sentence that **greedy** decoding finds, of the one that"
             " **two beams** find, and of the one that **three beams** find? Three decimals."
@@ -239,7 +239,7 @@ def beams() -> Row:
             ),
         ),
         hints=(
-            "One beam keeps a, two keep a and b, three keep them all.",
+            "One beam keeps *a*, two keep *a* and *b*, three keep them all.",
             "A sentence is worth its first probability times its second.",
             "The best sentences are 0.40 × 0.45, 0.32 × 0.60 and 0.28 × 0.90.",
         ),
