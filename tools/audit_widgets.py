@@ -234,11 +234,12 @@ async def explanation_lab(page: Page, figure: Locator) -> None:
     names = ["text", "model", "layer", "slide"]
     token = figure.locator(".qkv-explain-table select").nth(4)
     question, slide = figure.locator("select").nth(1), figure.locator("input[type=range]")
+    cells = figure.locator(".qkv-explain-table tbody td:not(.qkv-explain-truth)")
     presses = [(token, "ArrowDown"), (question, "ArrowDown"), (slide, "ArrowRight")]
     async for key, now in _after_each(page, figure, names, presses):
         await figure.locator(".qkv-explain[aria-busy=true]").wait_for(state="detached")
         made = ExplanationLab(**now).numbers()
-        shown = await figure.locator("tbody td:not(.qkv-explain-truth)").all_inner_texts()
+        shown = await cells.all_inner_texts()
         want = np.column_stack([made[name] for name in METHODS])
         if _differ(shown, want, 2):
             raise WrongError(f"after {key} the methods do not say what core computes")

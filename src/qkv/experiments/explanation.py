@@ -42,6 +42,7 @@ from qkv.data.known_truth import (
     truth_model_of,
 )
 from qkv.data.safetensors import write_safetensors
+from qkv.experiments.result import load_result
 from qkv.experiments.why_three import one_thread
 
 D_MODEL, N_HEADS, D_K, D_V = 28, 2, 6, 5
@@ -387,6 +388,35 @@ def sweep(seeds: tuple[int, ...]) -> list[Config]:
         Config(seeds, n_layers=1, steps=1000, asks="count"),
         Config(seeds, n_layers=1, way="uniform", steps=1000, asks="count"),
     ]
+
+
+def of_seeds(method: str, kind: int, measure: int = 0, **which: Any) -> Array:
+    """Return one number a seed from the committed result.
+
+    Parameters
+    ----------
+    method : str
+        As in `scores_by_method` and `all_scores`, or "best head".
+    kind : int
+        0 one hop, 1 two hops, 2 count.
+    measure : int
+        0 the separation, 1 the precision.
+    **which
+        The setting: n_layers (2 if not given), way ("open"), asks ("all").
+
+    Returns
+    -------
+    array, shape (seeds,)
+
+    Examples
+    --------
+    >>> from qkv.experiments.explanation import of_seeds
+    >>> of_seeds("weights, layer 1", 0, n_layers=1).shape
+    (5,)
+    """
+    setting = {"n_layers": 2, "way": "open", "asks": "all"} | which
+    rows = load_result("explanation").select(**setting)
+    return np.array([row["agreement"][method][measure][kind] for row in rows], dtype=float)
 
 
 # --- the models that the book ships --------------------------------------------------------------
