@@ -118,7 +118,7 @@ function render({ model, el }) {
     waiting.hidden = Boolean(made);
     if (!made) {
       view.tokens(now);
-      write(waiting, failed ? "The models could not be loaded; the first picture still works." : "Loading the models, 28 kB …");
+      write(waiting, failed ? "The models could not be loaded; the first picture still works." : "Loading the models, 29 kB …");
       set(ui, { "aria-busy": !failed && "true" });
       if (!failed) load();
       return;
