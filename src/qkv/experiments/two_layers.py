@@ -257,6 +257,16 @@ def cut_heads(model: CopyModel, drawn: Texts, instead: Any = (0.0, 0.0)) -> Arra
     return np.reshape(shares, (2, 2))
 
 
+def cut_layers(model: CopyModel, drawn: Texts, instead: Any = (0.0, 0.0)) -> Array:
+    """Return the accuracy without both heads of layer 1, and of layer 2."""
+    shares = []
+    for layer in (0, 1):
+        heads = np.ones((2, 2))
+        heads[layer] = 0
+        shares.append(accuracy(model, drawn, Switches(heads=heads, instead=instead)))
+    return np.array(shares)
+
+
 def cut_reads(model: CopyModel, drawn: Texts, instead: Any = (0.0, 0.0)) -> Array:
     """Return the accuracy without each single read, shape (Q K V, reader, head that is read)."""
     paths = [(read, reader, head) for read in READS for reader in (0, 1) for head in (0, 1)]
@@ -301,6 +311,33 @@ def moved(layer: Any, head: int) -> Array:
     return layer.W_V[head] @ layer.W_O.reshape(*layer.W_V.shape[:1], -1, D_MODEL)[head]
 
 
+def start_norms(n: int) -> Array:
+    """Return the same norms before training, for n seeds, shape (n, Q K V, reader, head)."""
+    drawn = [initial(Config(), np.random.default_rng([18, seed])) for seed in range(n)]
+    return np.array([composition(copy_model_of(arrays)) for arrays in drawn])
+
+
+def maps(model: CopyModel) -> tuple[Array, Array]:
+    """Return letter-by-letter maps: what layer 2 says for what it sees, and what it matches.
+
+    The first has shape (n_heads, 26, 26): row a, column b is what looking at letter a adds to the
+    score of letter b. The second has shape (reader, head, 26, 26): row a, column b is the dot
+    product of a query of letter a with a key into which `head` of layer 1 has written letter b.
+    """
+    one, two = model.layers
+    says = [model.E @ moved(two, reader) @ model.R for reader in (0, 1)]
+    written = [model.E @ moved(one, head) for head in (0, 1)]
+    match = [
+        [model.E @ two.W_Q[reader] @ (w @ two.W_K[reader]).T for w in written] for reader in (0, 1)
+    ]
+    return np.array(says), np.array(match)
+
+
+def on_diagonal(table: Array) -> Array:
+    """Return the share of rows whose largest entry stands on the diagonal."""
+    return (table.argmax(axis=-1) == np.arange(table.shape[-1])).mean(axis=-1)
+
+
 def model_of(config: Config, p: Parameters, i: int) -> CopyModel:
     """Return seed number i of a two-layer setting as core runs it, in float64."""
     arrays = {name: x[i].double().numpy() for name, x in p.items()}
@@ -321,6 +358,9 @@ def inside(model: CopyModel, drawn: Texts) -> dict[str, Any]:
         "without_kind": cut_kinds(model, drawn, mean),
         "only_kind": cut_kinds(model, drawn, mean, keep=True),
         "composition": composition(model),
+        "says_it": on_diagonal(maps(model)[0]),
+        "matches_it": on_diagonal(maps(model)[1]),
+        "cut_layer": cut_layers(model, drawn, mean),
     }
     return {name: array.round(4).tolist() for name, array in found.items()}
 
@@ -376,9 +416,9 @@ def measured(config: Config, p: Parameters, i: int, test: Texts) -> dict[str, An
 
 def sweep(seeds: tuple[int, ...]) -> list[Config]:
     """Return every setting of the chapter."""
-    tied = [Config(seeds, ties=ties, steps=steps) for steps in (2000, 6000) for ties in TIES[1:]]
+    tied = [Config(seeds, ties=ties, steps=steps) for steps in (2000, 4000) for ties in TIES[1:]]
     one = [Config(seeds, 1, n_heads) for n_heads in (2, 4)]
-    return [Config(seeds), *one, Config(seeds, 1, 4, steps=6000), Config(seeds, code=False), *tied]
+    return [Config(seeds), *one, Config(seeds, 1, 4, steps=4000), Config(seeds, code=False), *tied]
 
 
 def arrays_of(model: CopyModel) -> dict[str, Array]:
