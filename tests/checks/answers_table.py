@@ -4531,7 +4531,7 @@ WRONG = {
         (
             lambda say: copies_share(say, copies_texts(first=4)),
             "a short memory",
-            "how far apart",
+            "far apart are",
         ),
         (lambda say: copies_share(say, copies_texts(), 0.4), "often right", "seven rows of ten"),
     ],

@@ -1,5 +1,7 @@
 """The exercises of chapter 18: two looks, one head's limit, cuts, single reads, and a test."""
 
+# ruff: noqa: RUF001 (Greek letters are Greek letters)
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -53,7 +55,7 @@ def two_looks() -> Row:
         ),
         hints=(
             "Write the notes under the text: every place notes the letter before it.",
-            "T O M A T O E S has the notes – T O M A T O E.",
+            "T O M A T O E S has the notes: none, T O M A T O E.",
             "Row 5 is an O and looks for the note O, at a place it may see.",
         ),
         solution=(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from string import ascii_uppercase as LETTERS
+from string import ascii_uppercase
 
 import numpy as np
 
@@ -217,12 +217,12 @@ def letter_ids(text: str) -> Array:
     >>> print(qkv.data.letter_ids("CAB"))
     [2 0 1]
     """
-    unknown = sorted(set(text) - set(LETTERS))
+    unknown = sorted(set(text) - set(ascii_uppercase))
     if unknown or not text:
         raise ValueError(f"text must be letters from A to Z, got {text!r}")
-    return np.array([LETTERS.index(letter) for letter in text])
+    return np.array([ascii_uppercase.index(letter) for letter in text])
 
 
 def letters(ids: Array) -> str:
     """Return the letters of these numbers, as one text."""
-    return "".join(LETTERS[i] for i in np.ravel(ids))
+    return "".join(ascii_uppercase[i] for i in np.ravel(ids))

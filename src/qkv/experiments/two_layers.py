@@ -300,9 +300,7 @@ def composition(model: CopyModel) -> Array:
             products = (N_one @ M, M @ N_one.T, N_one @ moves)
             sizes = (np.linalg.norm(M), np.linalg.norm(M), np.linalg.norm(moves))
             for kind, (product, size) in enumerate(zip(products, sizes, strict=True)):
-                found[kind, reader, head] = np.linalg.norm(product) / (
-                    size * np.linalg.norm(N_one)
-                )
+                found[kind, reader, head] = np.linalg.norm(product) / (size * np.linalg.norm(N_one))
     return found
 
 
