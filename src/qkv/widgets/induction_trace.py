@@ -142,9 +142,9 @@ def _picture(text: str, made: dict[str, Any]) -> str:
     """Return the letters, the look of layer 2 above and the sharpest look of layer 1 below."""
     row, middle = made["row"], made["middle"]
     head, end = np.unravel_index(made["looks"].argmax(), made["looks"].shape)
+    bold = {t: ' font-weight="700"' for t in (row, middle, int(end))}
     words = [
-        f'<text x="{26 * t + 20}" y="96" text-anchor="middle"'
-        f"{' font-weight=\"700\"' if t in (row, middle, end) else ''}>{escape(letter)}</text>"
+        f'<text x="{26 * t + 20}" y="96" text-anchor="middle"{bold.get(t, "")}>{letter}</text>'
         for t, letter in enumerate(text)
     ]
     weight, look = made["weights"][middle], made["looks"][head, end]
