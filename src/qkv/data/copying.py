@@ -153,7 +153,7 @@ class CopyModel:
         first = multi_head_steps(X_0, X_0, self.layers[0], mask)
         one = swap(first.writes, switches.heads[0], switches.instead[0])
         reads = [_what_is_read(X_0, one, r, switches.instead[0]) for r in switches.reads]
-        second = read_attention(*reads, self.layers[1], mask)
+        second = read_attention((reads[0], reads[1], reads[2]), self.layers[1], mask)
         written = head_writes(second.output, self.layers[1].W_O)
         two = swap(written, switches.heads[1], switches.instead[1])
         X_1 = X_0 + one.sum(axis=-3)
@@ -174,12 +174,13 @@ def _what_is_read(X: Array, writes: Array, is_open: Array, instead: object) -> A
 
 
 def read_attention(
-    X_q: Array, X_k: Array, X_v: Array, parameters: MultiHeadParameters, mask: Array
+    reads: tuple[Array, Array, Array], parameters: MultiHeadParameters, mask: Array
 ) -> AttentionSteps:
-    """Attend with three streams of each head's own, shape (..., n_heads, n, d_model)."""
+    """Attend with a stream for Q, K and V of each head, each (..., n_heads, n, d_model)."""
+    matrices = (parameters.W_Q, parameters.W_K, parameters.W_V)
     q, k, v = (
         np.stack([X[..., i, :, :] @ W[i] for i in range(len(W))], axis=-3)
-        for X, W in [(X_q, parameters.W_Q), (X_k, parameters.W_K), (X_v, parameters.W_V)]
+        for X, W in zip(reads, matrices, strict=True)
     )
     return attention_steps(q, k, v, np.broadcast_to(mask, (*q.shape[:-1], mask.shape[-1])))
 

@@ -171,8 +171,6 @@ def _arc(begin: int, end: int, y: int, peak: int, role: str) -> str:
     """Return a curve from one place to another."""
     x, z = 26 * begin + 20, 26 * end + 20
     bend = (
-        f"C{x} {peak} {z} {peak} {z} {y}"
-        if begin != end
-        else f"c-14 {peak - y} 14 {peak - y} 0 0"
+        f"C{x} {peak} {z} {peak} {z} {y}" if begin != end else f"c-14 {peak - y} 14 {peak - y} 0 0"
     )
     return f'<path d="M{x} {y}{bend}" fill="none" stroke="var(--qkv-{role})" stroke-width="2"/>'
