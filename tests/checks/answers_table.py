@@ -2608,6 +2608,20 @@ def patch_one_batch(X, note, mean, W_Q, W_K, W_V):
     return e / e.sum(-1, keepdims=True) @ (X @ W_V)
 
 
+def table_of(E, W_V, W_O, W_Q, W_K, asks=None, found=None):
+    return ((E if asks is None else asks) @ W_Q) @ (
+        (E @ W_V @ W_O if found is None else found) @ W_K
+    ).T
+
+
+def table_by_loop(E, W_V, W_O, W_Q, W_K):
+    table = np.zeros((len(E), len(E)))
+    for a in range(len(E)):
+        for b in range(len(E)):
+            table[a, b] = (E[a] @ W_Q) @ (E[b] @ (W_V @ W_O) @ W_K)
+    return table
+
+
 def copies_share(say, texts, least=0.9, shift=1, every=False):
     right = []
     for ids in texts:
@@ -4508,6 +4522,40 @@ WRONG = {
         (lambda *g: patch_with(*g, which=""), "several rows", "reads X for everything"),
         (patch_one_batch, "a batch in front", "third axis"),
     ],
+    "two_layers.letter_table": [
+        (lambda *g: table_of(*g).T, "a note that is the letter's own row", "table is turned"),
+        (
+            lambda E, W_V, W_O, W_Q, W_K: table_of(E, W_V, W_O, W_K, W_Q),
+            "a note that is the letter's own row",
+            "Who asks",
+        ),
+        (
+            lambda *g: table_of(*g) / np.sqrt(g[-1].shape[1]),
+            "a note that is the letter's own row",
+            "divided by a root",
+        ),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, found=E + E @ W_V @ W_O),
+            "a note that is the letter's own row",
+            "as well as its note",
+        ),
+        (lambda E, *W: table_of(E, *W, found=E), "any note", "letters themselves"),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, asks=E @ W_V @ W_O),
+            "any note",
+            "queries are notes too",
+        ),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, asks=E @ W_V @ W_O, found=E),
+            "any note",
+            "Q-composition",
+        ),
+        (
+            lambda E, W_V, W_O, W_Q, W_K: (E @ W_V @ W_O) @ E.T,
+            "a note that is the letter's own row",
+            "product of four",
+        ),
+    ],
     "two_layers.copies": [
         (lambda say: say("ABCA"), "a copyist", "Your test stopped"),
         (lambda say: copies_share(say, copies_texts(), every=True), "a copyist", "not asked"),
@@ -4690,5 +4738,6 @@ RIGHT = {
         patch_with,
         lambda X, note, mean, *W: patch_with(X, note - mean, 0, *W),
     ],
+    "two_layers.letter_table": [table_of, table_by_loop],
     "two_layers.copies": [copies_right, copies_by_the_chapter],
 }

@@ -116,8 +116,8 @@ def predict_cut() -> Choice:
     return Choice(
         title="Predict: one of two",
         prompt=(
-            "Both heads of layer 2 are induction heads: in rows that are asked each gives about"
-            " 0.97 of its weight to the right place. You take *one* of them out. How many answers"
+            "Both heads of layer 2 are induction heads: in rows that are asked each gives nearly"
+            " all of its weight to the right place. You take *one* of them out. How many answers"
             " stay right?"
         ),
         options=(
@@ -198,6 +198,57 @@ def which_read() -> Choice:
         solution=(
             "**Q.** The write stands in the row that asks. Its query says “place 1, and one on”;"
             " the keys need nothing but their own place code. That is Q-composition."
+        ),
+    )
+
+
+def _norms() -> tuple[float, float]:
+    """Return the norms of the Q and of the K path of one reader with W_K = W_Q."""
+    rng = np.random.default_rng(18)
+    N, W = numbers(rng, 7, 7), numbers(rng, 7, 3)
+    M = W @ W.T
+    size = float(np.linalg.norm(N) * np.linalg.norm(M))
+    return float(np.linalg.norm(N @ M)) / size, float(np.linalg.norm(M @ N.T)) / size
+
+
+@register("two_layers.equal_norms")
+def equal_norms() -> Number:
+    """Derive the K norm of a tied reader from its Q norm."""
+    asked, answer = _norms()
+    given = round(asked, 3)
+    return Number(
+        title="The other norm",
+        prompt=(
+            "A head of layer 2 has $W_K = W_Q$. For what it reads of one head of layer 1 the norm"
+            f" of the Q path is {given:g}. Derive the norm of the K path (three digits)."
+        ),
+        label="Norm of the K path",
+        answer=round(answer, 3),
+        tolerance=0.0005,
+        right=(
+            "Right: the two products are transposes of each other, whatever the head of layer 1"
+            " writes. The norms cannot say which of the two reads carries the message."
+        ),
+        otherwise="Write both products. What is the transpose of M, if M is W times its transpose?",
+        wrong=(
+            Wrong(
+                0.0, "Is the K read closed? The norm knows matrices, not what they are used for."
+            ),
+            Wrong(1.0, "The norm is 1 only if one direction is written and read. Who says so?"),
+            Wrong(round(1 - given, 3), "The two norms are no shares of one whole. Which is M N′?"),
+            Wrong(round(given**2, 3), "Nothing is multiplied twice. What is the transpose of N M?"),
+            Wrong(round(given / 2, 3), "The norm is not divided among the reads. Write M N′."),
+            Wrong(round(given**0.5, 3), "Where would a root come from? Write M N′ and turn it."),
+        ),
+        hints=(
+            "With $W_K = W_Q$ the matrix M is W times its own transpose. Turn M: what do you get?",
+            "The Q product is N M. Its transpose is the transpose of M times that of N.",
+            "M equals its transpose, so the transpose of N M is M N′. Turning keeps the norm.",
+        ),
+        solution=(
+            "$M = W_Q W_Q^T$ equals its transpose, so $(N M)^T = M^T N^T = M N^T$: the K product is"
+            " the Q product, turned. The sum of squares does not change, nor do the two factors"
+            f" below the line. So the K norm is **{given:g}** too, for every N."
         ),
     )
 
@@ -589,6 +640,129 @@ def one_read() -> Code:
             "    return qkv.scaled_dot_product_attention(q, k, v, mask)[0]\n"
             "```\n\n"
             "One read changed, two left alone: that is path patching."
+        ),
+    )
+
+
+Matrices = tuple[Array, Array, Array, Array, Array]
+
+
+def _match(given: Matrices, note: str = "VO", turned: bool = False, swapped: bool = False) -> Array:
+    """Compare each letter's query with each letter's note; or with something else."""
+    E, W_V, W_O, W_Q, W_K = given
+    written = {"VO": E @ W_V @ W_O, "": E, "both": E + E @ W_V @ W_O}[note]
+    asks, found = (W_K, W_Q) if swapped else (W_Q, W_K)
+    table = (E @ asks) @ (written @ found).T
+    return table.T if turned else table
+
+
+def _match_case(rng: np.random.Generator, same: bool = False) -> Case:
+    """Draw matrices; with `same`, the note of a letter is the letter's own row."""
+    E = numbers(rng, 5, 7) / 2
+    W_V, W_O = numbers(rng, 7, 2) / 2, numbers(rng, 2, 7) / 2
+    if same:
+        W_V = np.linalg.pinv(E) @ numbers(rng, 5, 2)
+        W_O = np.linalg.pinv(W_V) @ np.eye(7)
+        E = E @ W_V @ W_O  # rows that W_V W_O leaves as they are
+    W_Q, W_K = numbers(rng, 7, 3) / 2, numbers(rng, 7, 3) / 2
+    given = (E, W_V, W_O, W_Q, W_K)
+    return Case(given, _match(given))
+
+
+@register("two_layers.letter_table")
+def letter_table() -> Code:
+    """Write the table of queries against notes."""
+    return Code(
+        title="Who looks for which note?",
+        function="match_table",
+        prompt=(
+            "`E` (n_letters, d_model) is the embedding; `W_V` (d_model, d_v) and `W_O`"
+            " (d_v, d_model) belong to the head of layer 1 that writes, `W_Q` and `W_K`"
+            " (d_model, d_k) to the head of layer 2 that reads. Return the table (n_letters,"
+            " n_letters) whose row a, column b is the dot product of the query of letter a with"
+            " the key of the *note* of letter b, and of nothing but the note. No scale, no softmax."
+        ),
+        stub=(
+            "def match_table(E, W_V, W_O, W_Q, W_K):\n"
+            '    """Return the table, shape (n_letters, n_letters)."""\n'
+            '    raise NotImplementedError("two_layers.letter_table")\n'
+        ),
+        rungs=(
+            Rung(
+                "a note that is the letter's own row",
+                lambda rng: _match_case(rng, same=True),
+                "Here the head of layer 1 writes each row as it is, so query meets key as in one"
+                " layer. Which product of four matrices is it?",
+                (
+                    Slip(
+                        "turned",
+                        lambda *g: _match(g, turned=True),
+                        "Your table is turned: your rows are notes. What should row a be?",
+                    ),
+                    Slip(
+                        "queries and keys exchanged",
+                        lambda *g: _match(g, swapped=True),
+                        "The letter went through W_K and the note through W_Q. Who asks?",
+                    ),
+                    Slip(
+                        "scaled",
+                        lambda *g: _match(g) / np.sqrt(g[3].shape[-1]),
+                        "You divided by a root. Was that asked?",
+                    ),
+                    Slip(
+                        "the letter and its note",
+                        lambda *g: _match(g, note="both"),
+                        "Your keys hold the letter as well as its note. Which part was asked?",
+                    ),
+                ),
+            ),
+            Rung(
+                "any note",
+                _match_case,
+                "Write down what a row holds that has looked at letter b and kept nothing else."
+                " What is it, before W_K?",
+                (
+                    Slip(
+                        "keys of the letters",
+                        lambda *g: _match(g, note=""),
+                        "Your keys are made of the letters themselves, so layer 1 plays no part."
+                        " What does it write?",
+                    ),
+                    Slip(
+                        "queries from notes too",
+                        lambda E, W_V, W_O, W_Q, W_K: (
+                            (E @ W_V @ W_O @ W_Q) @ (E @ W_V @ W_O @ W_K).T
+                        ),
+                        "Your queries are notes too. What does the row that asks start from?",
+                    ),
+                    Slip(
+                        "the note in the query",
+                        lambda E, W_V, W_O, W_Q, W_K: (E @ W_V @ W_O @ W_Q) @ (E @ W_K).T,
+                        "You put the note into the query: that is Q-composition. Which read was"
+                        " asked for?",
+                    ),
+                    Slip(
+                        "what the reader says",
+                        lambda E, W_V, W_O, W_Q, W_K: (E @ W_V @ W_O) @ E.T,
+                        "That compares notes with letters, without the reader. Where are W_Q and"
+                        " W_K?",
+                    ),
+                ),
+            ),
+        ),
+        hints=(
+            "The note of all letters at once: `E @ W_V @ W_O`, one row a letter.",
+            "The queries are `E @ W_Q`; the keys are the notes times W_K.",
+            "Rows are queries: `queries @ keys.T`.",
+        ),
+        solution=(
+            "```python\n"
+            "def match_table(E, W_V, W_O, W_Q, W_K):\n"
+            "    notes = E @ W_V @ W_O\n"
+            "    return (E @ W_Q) @ (notes @ W_K).T\n"
+            "```\n\n"
+            "For `qkv.data.copy_model()`, head 1.2 read by 2.1, its diagonal is the largest in"
+            " every row: the reader looks for the note of its own letter."
         ),
     )
 

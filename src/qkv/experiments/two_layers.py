@@ -3,8 +3,8 @@
 Chapter 18. A text is 24 letters of 26, each at most twice and never twice in a row. Wherever a
 letter stands for the second time, the row must say what followed it the first time. Rows are
 embeddings plus a learned code of the place; a layer is attention alone. One layer, two, two without
-the code, and two with W_K = W_Q, with and without its own place in sight. About ten minutes for
-five seeds; every 20 steps the loss is kept, and what the heads look at.
+the code, and two with W_K = W_Q, with and without its own place in sight. About a quarter of an hour
+of one core for five seeds; every 20 steps the loss is kept, and what the heads look at.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from torch.nn.functional import cross_entropy
 
 from qkv.data.copying import PATH, READS, CopyModel, Switches, copy_model_of
 from qkv.data.safetensors import write_safetensors
+from qkv.experiments.result import Result, load_result
 from qkv.experiments.why_three import one_thread
 
 N_LETTERS, N, D_MODEL, D_K, D_V = 26, 24, 36, 10, 14
@@ -417,6 +419,26 @@ def sweep(seeds: tuple[int, ...]) -> list[Config]:
     tied = [Config(seeds, ties=ties, steps=steps) for steps in (2000, 4000) for ties in TIES[1:]]
     one = [Config(seeds, 1, n_heads) for n_heads in (2, 4)]
     return [Config(seeds), *one, Config(seeds, 1, 4, steps=4000), Config(seeds, code=False), *tied]
+
+
+@cache
+def kept() -> Result:
+    """Return the committed result, read once."""
+    return load_result("two_layers")
+
+
+def of_seeds(name: str, **way: Any) -> Array:
+    """Return what was kept of each seed in one setting; what is not named is as in `Config`.
+
+    Examples
+    --------
+    >>> from qkv.experiments.two_layers import of_seeds
+    >>> of_seeds("accuracy").shape, of_seeds("composition", ties="tied").shape
+    ((5,), (5, 3, 2, 2))
+    """
+    setting = asdict(Config(**way))
+    del setting["seeds"]
+    return kept().column(name, **setting)
 
 
 def arrays_of(model: CopyModel) -> dict[str, Array]:
