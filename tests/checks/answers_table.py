@@ -4527,7 +4527,7 @@ WRONG = {
         (
             lambda E, W_V, W_O, W_Q, W_K: table_of(E, W_V, W_O, W_K, W_Q),
             "a note that is the letter's own row",
-            "Who asks",
+            "made with W_Q",
         ),
         (
             lambda *g: table_of(*g) / np.sqrt(g[-1].shape[1]),

@@ -231,13 +231,11 @@ def equal_norms() -> Number:
         ),
         otherwise="Write both products. What is the transpose of M, if M is W times its transpose?",
         wrong=(
-            Wrong(
-                0.0, "Is the K read closed? The norm knows matrices, not what they are used for."
-            ),
+            Wrong(0.0, "Is the K read closed? The norm knows matrices, not their use."),
             Wrong(1.0, "The norm is 1 only if one direction is written and read. Who says so?"),
             Wrong(round(1 - given, 3), "The two norms are no shares of one whole. Which is M N′?"),
             Wrong(round(given**2, 3), "Nothing is multiplied twice. What is the transpose of N M?"),
-            Wrong(round(given / 2, 3), "The norm is not divided among the reads. Write M N′."),
+            Wrong(round(given / 2, 3), "Is the norm divided among the reads? Write M N′."),
             Wrong(round(given**0.5, 3), "Where would a root come from? Write M N′ and turn it."),
         ),
         hints=(
@@ -647,12 +645,11 @@ def one_read() -> Code:
 Matrices = tuple[Array, Array, Array, Array, Array]
 
 
-def _match(given: Matrices, note: str = "VO", turned: bool = False, swapped: bool = False) -> Array:
+def _match(given: Matrices, note: str = "VO", turned: bool = False) -> Array:
     """Compare each letter's query with each letter's note; or with something else."""
     E, W_V, W_O, W_Q, W_K = given
     written = {"VO": E @ W_V @ W_O, "": E, "both": E + E @ W_V @ W_O}[note]
-    asks, found = (W_K, W_Q) if swapped else (W_Q, W_K)
-    table = (E @ asks) @ (written @ found).T
+    table = (E @ W_Q) @ (written @ W_K).T
     return table.T if turned else table
 
 
@@ -697,12 +694,7 @@ def letter_table() -> Code:
                     Slip(
                         "turned",
                         lambda *g: _match(g, turned=True),
-                        "Your table is turned: your rows are notes. What should row a be?",
-                    ),
-                    Slip(
-                        "queries and keys exchanged",
-                        lambda *g: _match(g, swapped=True),
-                        "The letter went through W_K and the note through W_Q. Who asks?",
+                        "Your table is turned. Is row a the query of letter a, made with W_Q?",
                     ),
                     Slip(
                         "scaled",

@@ -3,8 +3,8 @@
 Chapter 18. A text is 24 letters of 26, each at most twice and never twice in a row. Wherever a
 letter stands for the second time, the row must say what followed it the first time. Rows are
 embeddings plus a learned code of the place; a layer is attention alone. One layer, two, two without
-the code, and two with W_K = W_Q, with and without its own place in sight. About a quarter of an hour
-of one core for five seeds; every 20 steps the loss is kept, and what the heads look at.
+the code, and two with W_K = W_Q, with and without its own place in sight. About a quarter of an
+hour of one core for five seeds; every 20 steps the loss is kept, and what the heads look at.
 """
 
 from __future__ import annotations
