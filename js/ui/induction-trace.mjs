@@ -82,8 +82,8 @@ export function traceView({ onrow }) {
   const rows = all.map((place) => h("tr", {}, names[place], ...cells[place]));
   const caption = h("caption");
   const table = h("table", { class: "qkv-trace-table" }, caption, h("thead", {}, head), h("tbody", {}, ...rows));
-  const bars = [0, 1, 2, 3].map(() => ({ name: h("dt"), bar: h("span", { class: "qkv-trace-bar" }), value: h("dd") }));
-  const chances = h("dl", { class: "qkv-trace-chances" }, ...bars.map(({ name, bar, value }) => h("div", {}, name, bar, value)));
+  const bars = [0, 1, 2, 3].map(() => ({ name: h("dt"), bar: h("span", { class: "qkv-trace-bar" }), value: h("span", { class: "qkv-trace-value" }) }));
+  const chances = h("dl", { class: "qkv-trace-chances" }, ...bars.map(({ name, bar, value }) => h("div", {}, name, h("dd", {}, bar, value))));
   const said = h("p", { class: "qkv-trace-said" });
 
   return {
@@ -113,18 +113,17 @@ export function traceView({ onrow }) {
           const shown = look >= FAINT && !closed.includes(`1.${head + 1}`);
           set(arcs[place], { d: shown ? arc(x[middle], x[place], 1) : "M0 0", "stroke-width": (1 + 2.5 * look).toFixed(2), opacity: shown ? (0.25 + 0.75 * look).toFixed(2) : 0 });
         });
-        rows[place].hidden = place > row;
-        rows[place].className = place === middle ? "qkv-trace-middle" : "";
-        if (place > row) return;
-        write(names[place], `${place} ${text[place]}`);
+        rows[place].hidden = !there;
+        rows[place].className = place === middle ? "qkv-trace-middle" : place > row ? "qkv-trace-later" : "";
+        write(names[place], there ? `${place} ${text[place]}` : "");
         const values = [...parts.map((part) => part[place]), scores[place], weights[place]];
         cells[place].forEach((cell, c) => {
-          const told = c < 4 ? step >= 2 : step >= 3;
+          const told = place <= row && (c < 4 ? step >= 2 : step >= 3);
           write(cell, told ? number(values[c], c < 4 ? 1 : 2) : "");
           cell.style.setProperty("--shade", c === 4 && told ? `${Math.round(45 * values[c])}%` : "0%");
         });
       });
-      write(caption, `Head 2.${own + 1}, query of place ${row} (${text[row]}): its score with each place`);
+      write(caption, `Head 2.${own + 1}, place ${row} (${text[row]}): its score with each`);
       bars.forEach(({ name, bar, value }, i) => {
         const told = step === 4;
         write(name, told ? letter(made.top[i]) : "");

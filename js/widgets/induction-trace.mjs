@@ -113,6 +113,7 @@ function render({ model, el }) {
     buttons.update();
     const made = look(now);
     waiting.hidden = Boolean(made);
+    view.said.hidden = !made;
     if (!made) {
       write(waiting, failed ? "The weights could not be loaded; the first picture still works." : "Loading the weights, 27 kB …");
       set(ui, { "aria-busy": !failed && "true" });
