@@ -16,6 +16,7 @@ from qkv.widgets import (
     CrossAttention,
     DotProduct,
     HeadSplitter,
+    InductionTrace,
     LayerStepper,
     LearnOneHead,
     MaskLab,
@@ -227,6 +228,24 @@ async def position_lab(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def induction_trace(page: Page, figure: Locator) -> None:
+    """Close the K read, push the row, type a letter."""
+    names = ["text", "row", "head", "step", "closed"]
+    read = figure.get_by_label("K", exact=True)
+    row, field = figure.locator("input[type=range]"), figure.locator("input[type=text]")
+    presses = [(read, "Space"), (row, "ArrowLeft"), (field, "Q")]
+    async for key, now in _after_each(page, figure, names, presses):
+        await figure.locator(".qkv-trace:not([aria-busy])").wait_for()
+        await page.evaluate(_FRAME)
+        made = InductionTrace(**now).numbers()
+        shown = await figure.locator(".qkv-trace-table tbody td:last-child").all_inner_texts()
+        if _differ([text for text in shown if text], made["weights"], 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        shown = await figure.locator(".qkv-trace-value").all_inner_texts()
+        if _differ(shown, made["chances"], 2):
+            raise WrongError(f"after {key} the probabilities are not what core computes")
+
+
 async def layer_stepper(page: Page, figure: Locator) -> None:
     """Step once, choose another order, then another token."""
     names = ["layer", "token", "place", "order", "residual"]
@@ -363,6 +382,7 @@ WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
     "head-splitter": head_splitter,
+    "induction-trace": induction_trace,
     "layer-stepper": layer_stepper,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,

@@ -27,6 +27,7 @@ from qkv.data import (
 )
 from qkv.widgets.cross_attention import CrossAttention
 from qkv.widgets.head_splitter import WAYS, HeadSplitter
+from qkv.widgets.induction_trace import InductionTrace
 from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
@@ -261,6 +262,25 @@ def translator_explorer() -> list[dict[str, Any]]:
             heads.append({"site": site, "layer": layer, "head": head, **rows})
         case = {"text": text, "language": language, "heads": heads}
         cases.append({**case, "source": numbers["source"], "written": numbers["written"]})
+    return cases
+
+
+@golden
+def induction_trace() -> list[dict[str, Any]]:
+    """Rows of texts, new and old letters, with paths open and closed, by both heads."""
+    cases = []
+    closed: list[list[str]]
+    for text, row, closed in [
+        ("QUERYKEYVALU", -1, [[], ["1.2"], ["K"], ["Q", "2.1"], ["2.1", "2.2"], ["1.1", "V"]]),
+        ("HOCUSPOCUS", 7, [[], ["1.1"], ["K", "V"]]),
+        ("SEVENTYSE", 3, [[], ["2.2"]]),
+        ("ABCDEFGHIJKLMABC", 15, [[]]),
+        ("Z", 0, [[], ["1.1", "1.2", "2.1", "2.2"]]),
+    ]:
+        for paths in closed:
+            for head in (0, 1):
+                given = {"text": text, "row": row, "head": head, "closed": paths}
+                cases.append({**given, "made": InductionTrace(**given).numbers()})
     return cases
 
 

@@ -2720,6 +2720,105 @@ def way_axis(s, m, v, g):
     return w * (up - (w * up).sum(1, keepdims=True)), w.T @ g
 
 
+# --- two_layers ----------------------------------------------------------------------------------
+
+
+def hops(H, gain, notes=None, values=None, asks=None, mask=True, scale=True):
+    import qkv
+
+    n = H.shape[-2]
+    notes = np.eye(n, k=-1) @ H if notes is None else notes(H)
+    allowed = np.broadcast_to(qkv.causal_mask(n), (*H.shape[:-1], n)) if mask else None
+    q = gain * (H if asks is None else asks(H)) * (1 if scale else np.sqrt(H.shape[-1]))
+    v = H if values is None else values(H)
+    return qkv.scaled_dot_product_attention(q, notes, v, allowed)[0]
+
+
+def hops_shifted(H):
+    return np.concatenate([np.zeros_like(H[..., :1, :]), H[..., :-1, :]], axis=-2)
+
+
+def hops_one_text(H, gain):
+    notes = np.zeros_like(H)
+    notes[1:] = H[:-1]
+    return hops(H, gain, lambda H: notes)
+
+
+def look_score(w, ids, shift=1, turned=False, by=None):
+    found = []
+    for t in range(len(ids)):
+        for j in range(t):
+            if ids[j] == ids[t] and 0 <= j + shift < len(ids):
+                found.append(w[j + shift, t] if turned else w[t, j + shift])
+    return by(found) if by else (np.mean(found) if found else 0.0)
+
+
+def patch_with(X, note, mean, W_Q, W_K, W_V, which="K", other=None, mask=True):
+    import qkv
+
+    other = X - note + mean if other is None else other(X, note, mean)
+    q, k, v = (
+        (other if name in which else X) @ W for name, W in zip("QKV", (W_Q, W_K, W_V), strict=True)
+    )
+    n = X.shape[-2]
+    allowed = np.broadcast_to(qkv.causal_mask(n), (*X.shape[:-1], n)) if mask else None
+    return qkv.scaled_dot_product_attention(q, k, v, allowed)[0]
+
+
+def patch_one_batch(X, note, mean, W_Q, W_K, W_V):
+    other = X - note + mean
+    scores = X @ W_Q @ (other @ W_K).T / np.sqrt(W_K.shape[1])
+    scores = np.where(np.tri(len(X)) > 0, scores, -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ (X @ W_V)
+
+
+def table_of(E, W_V, W_O, W_Q, W_K, asks=None, found=None):
+    return ((E if asks is None else asks) @ W_Q) @ (
+        (E @ W_V @ W_O if found is None else found) @ W_K
+    ).T
+
+
+def table_by_loop(E, W_V, W_O, W_Q, W_K):
+    table = np.zeros((len(E), len(E)))
+    for a in range(len(E)):
+        for b in range(len(E)):
+            table[a, b] = (E[a] @ W_Q) @ (E[b] @ (W_V @ W_O) @ W_K)
+    return table
+
+
+def copies_share(say, texts, least=0.9, shift=1, every=False):
+    right = []
+    for ids in texts:
+        ids = np.array(ids)
+        said = np.asarray(say(ids))
+        for t in range(len(ids)):
+            before = np.flatnonzero(ids[:t] == ids[t])
+            if len(before):
+                right.append(said[t] == ids[before[0] + shift])
+            elif every:
+                right.append(said[t] == ids[t])
+    return float(np.mean(right) > least)
+
+
+def copies_texts(seed=0, count=20, first=12, block=False, far=True):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        fresh = rng.permutation(26)[:first]
+        again = fresh[:-1] if block else rng.permutation(fresh[:-1])
+        yield np.concatenate([fresh, again if far else again[:2]])
+
+
+def copies_right(say):
+    return copies_share(say, copies_texts(5, 40))
+
+
+def copies_by_the_chapter(say):
+    from qkv.experiments.two_layers import texts
+
+    return copies_share(say, texts(np.random.default_rng(3), 60).ids)
+
+
 WRONG = {
     "projections.measure": [
         (lambda attend, v: attend(v), "each token for itself", "returned the output"),
@@ -4666,6 +4765,157 @@ WRONG = {
         (prefix_loose, "a faint dependence", "How large is rounding"),
         (prefix_exchanges, "places counted from the end", "cares how many"),
     ],
+    "two_layers.by_hand": [
+        (lambda H, g: hops(H, g, mask=False), "gain 0: who is seen, and what is said", "mask"),
+        (
+            lambda H, g: hops(H, g, values=hops_shifted),
+            "gain 0: who is seen, and what is said",
+            "hand over the note",
+        ),
+        (lambda H, g: hops(H, g, notes=lambda H: H), "one text", "looks for its own"),
+        (
+            lambda H, g: hops(H, g, notes=lambda H: np.eye(H.shape[-2], k=1) @ H),
+            "one text",
+            "comes *after*",
+        ),
+        (lambda H, g: hops(H, g, notes=lambda H: np.roll(H, 1, -2)), "one text", "last letter"),
+        (
+            lambda H, g: hops(H, g, notes=lambda H: H, asks=hops_shifted),
+            "one text",
+            "ask with the note",
+        ),
+        (lambda H, g: hops(H, g, scale=False), "one text", "too sharp"),
+        (hops_one_text, "a batch in front", "third axis"),
+    ],
+    "two_layers.score": [
+        (lambda w, ids: look_score(w, ids, 0), "one letter comes back", "earlier copy itself"),
+        (lambda w, ids: look_score(w, ids, -1), "one letter comes back", "the place before"),
+        (lambda w, ids: look_score(w, ids, turned=True), "one letter comes back", "earlier row"),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda found: sum(found) / len(ids)),
+            "one letter comes back",
+            "number of all rows",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=sum),
+            "three letters come back",
+            "Is a sum a mean",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: max(f, default=0)),
+            "three letters come back",
+            "works once",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: f[0] if f else 0),
+            "three letters come back",
+            "And the others",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: f[-1] if f else 0),
+            "three letters come back",
+            "overwrites",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: sum(f) / len(f)),
+            "none comes back",
+            "What do you divide by",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: sum(f) / len(f) if f else 1),
+            "none comes back",
+            "by the rule above",
+        ),
+    ],
+    "two_layers.one_read": [
+        (lambda *g: patch_with(*g, which="KV"), "one row", "values read the mean"),
+        (
+            lambda *g: patch_with(*g, which="QKV", other=lambda X, note, mean: X - note),
+            "one row",
+            "Who else reads X",
+        ),
+        (
+            lambda *g: patch_with(*g, which="V", other=lambda X, note, mean: X + note),
+            "one row",
+            "Is it in X already",
+        ),
+        (lambda *g: patch_with(*g, mask=False), "several rows", "see later ones. What"),
+        (
+            lambda *g: patch_with(*g, other=lambda X, note, mean: X - note),
+            "several rows",
+            "stand in its place",
+        ),
+        (
+            lambda *g: patch_with(*g, other=lambda X, note, mean: X + mean),
+            "several rows",
+            "the mean *and* the note",
+        ),
+        (lambda *g: patch_with(*g, which="Q"), "several rows", "patched the queries. Which"),
+        (lambda *g: patch_with(*g, which="QK"), "several rows", "as well as the keys"),
+        (lambda *g: patch_with(*g, which=""), "several rows", "reads X for everything"),
+        (patch_one_batch, "a batch in front", "third axis"),
+    ],
+    "two_layers.letter_table": [
+        (lambda *g: table_of(*g).T, "a note that is the letter's own row", "table is turned"),
+        (
+            lambda E, W_V, W_O, W_Q, W_K: table_of(E, W_V, W_O, W_K, W_Q),
+            "a note that is the letter's own row",
+            "made with W_Q",
+        ),
+        (
+            lambda *g: table_of(*g) / np.sqrt(g[-1].shape[1]),
+            "a note that is the letter's own row",
+            "divided by a root",
+        ),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, found=E + E @ W_V @ W_O),
+            "a note that is the letter's own row",
+            "as well as its note",
+        ),
+        (lambda E, *W: table_of(E, *W, found=E), "any note", "letters themselves"),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, asks=E @ W_V @ W_O),
+            "any note",
+            "queries are notes too",
+        ),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, asks=E @ W_V @ W_O, found=E),
+            "any note",
+            "Q-composition",
+        ),
+        (
+            lambda E, W_V, W_O, W_Q, W_K: (E @ W_V @ W_O) @ E.T,
+            "a note that is the letter's own row",
+            "product of four",
+        ),
+    ],
+    "two_layers.copies": [
+        (lambda say: say("ABCA"), "a copyist", "Your test stopped"),
+        (lambda say: copies_share(say, copies_texts(), every=True), "a copyist", "not asked"),
+        (lambda say: copies_share(say, copies_texts(), shift=0), "a copyist", "another"),
+        (lambda say: 1, "her own letter", "everybody pass"),
+        (
+            lambda say: (
+                copies_share(say, [[*range(12), 3, 7, 5], [*range(2, 14), 4, 9]], 0.4)
+                or float(np.asarray(say(np.arange(5)))[2] in (3, 4))
+            ),
+            "a table",
+            "alphabetical",
+        ),
+        (
+            lambda say: max(
+                copies_share(say, copies_texts(first=n, block=True)) for n in range(4, 13)
+            ),
+            "a fixed distance",
+            "repeat a block",
+        ),
+        (
+            lambda say: copies_share(say, copies_texts(first=4)),
+            "a short memory",
+            "far apart are",
+        ),
+        (lambda say: copies_share(say, copies_texts(), 0.4), "often right", "seven rows of ten"),
+    ],
 }
 
 RIGHT = {
@@ -4817,4 +5067,15 @@ RIGHT = {
         ),
     ],
     "transformer.prefix_test": [prefix_right, prefix_close],
+    "two_layers.by_hand": [
+        lambda H, g: hops(H, g, notes=hops_shifted),
+        lambda H, g: hops(H, g).tolist(),
+    ],
+    "two_layers.score": [look_score],
+    "two_layers.one_read": [
+        patch_with,
+        lambda X, note, mean, *W: patch_with(X, note - mean, 0, *W),
+    ],
+    "two_layers.letter_table": [table_of, table_by_loop],
+    "two_layers.copies": [copies_right, copies_by_the_chapter],
 }

@@ -10,6 +10,7 @@ from qkv.widgets.base import BookWidget, static_text
 LATER = {  # loaded on a reader's first action
     "tokens-to-rows": "word-pieces.js",
     "translator-explorer": "translator-weights.js",
+    "induction-trace": "two-layers-weights.js",
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:;"

@@ -38,6 +38,7 @@ BASIC_CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "äöüÄÖÜßéèà�
 LATER = {
     "qkv/tokens-to-rows.js": "qkv/word-pieces.js",
     "qkv/translator-explorer.js": "qkv/translator-weights.js",
+    "qkv/induction-trace.js": "qkv/two-layers-weights.js",
 }
 
 # Until the text face arrives, a face of every system is drawn at its width, so that no line moves.

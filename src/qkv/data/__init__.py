@@ -1,5 +1,13 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
+from qkv.data.copying import (
+    CopyModel,
+    CopySteps,
+    Switches,
+    copy_model,
+    letter_ids,
+    letters,
+)
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
 from qkv.data.round_table import RoundTable, round_table
@@ -18,6 +26,8 @@ from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
+    "CopyModel",
+    "CopySteps",
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",
@@ -25,14 +35,18 @@ __all__ = [
     "RoundTable",
     "RunningExample",
     "Sentences",
+    "Switches",
     "Terrain",
     "Translation",
     "UnknownWordError",
     "WordPieces",
     "WordVectors",
     "alignment_error_rate",
+    "copy_model",
     "cut_word",
     "date_translation",
+    "letter_ids",
+    "letters",
     "minilm",
     "number_translation",
     "paper_bleu",

@@ -15,6 +15,7 @@ from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
 from qkv.figures.transformer import row_windows, whole_transformer
 from qkv.figures.translator import alignment_map, head_scores, seeds_in_rows
+from qkv.figures.two_layers import growing, letter_maps, two_hops
 from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
@@ -31,10 +32,12 @@ __all__ = [
     "decoder_wiring",
     "error_curves",
     "figure_two",
+    "growing",
     "head_maps",
     "head_scores",
     "heat_map",
     "lengths",
+    "letter_maps",
     "look_up_line",
     "loss_curves",
     "masked_map",
@@ -49,6 +52,7 @@ __all__ = [
     "signed_maps",
     "steps_needed",
     "token_rows",
+    "two_hops",
     "two_orders",
     "vectors_in_plane",
     "weight_curves",
