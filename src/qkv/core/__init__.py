@@ -46,6 +46,12 @@ from qkv.core.grouped_heads import (
     grouped_multi_head_attention,
     repeat_kv_heads,
 )
+from qkv.core.images import (
+    VisionTransformerParameters,
+    cut_patches,
+    image_tokens,
+    vision_transformer,
+)
 from qkv.core.initial import (
     initial_decoder_layer,
     initial_encoder_layer,
@@ -131,6 +137,7 @@ __all__ = [
     "ShapeError",
     "TransformerParameters",
     "TransformerSteps",
+    "VisionTransformerParameters",
     "additive_scores",
     "attention_backward",
     "attention_flops",
@@ -150,6 +157,7 @@ __all__ = [
     "cross_attention_parameter_count",
     "cross_entropy",
     "cross_entropy_backward",
+    "cut_patches",
     "decoder",
     "decoder_layer",
     "decoder_layer_flops",
@@ -172,6 +180,7 @@ __all__ = [
     "grouped_attention",
     "grouped_multi_head_attention",
     "head_writes",
+    "image_tokens",
     "initial_decoder_layer",
     "initial_encoder_layer",
     "initial_multi_head",
@@ -226,6 +235,7 @@ __all__ = [
     "unpack_in_proj",
     "unstack_heads",
     "vector_length",
+    "vision_transformer",
     "vocabulary_scores",
     "window_mask",
     "xavier_uniform",
