@@ -1,5 +1,7 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
+from qkv.data.digits import Digits, digits
+from qkv.data.image_model import image_model
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
 from qkv.data.round_table import RoundTable, round_table
@@ -9,6 +11,7 @@ from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
+    "Digits",
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",
@@ -21,6 +24,8 @@ __all__ = [
     "WordPieces",
     "WordVectors",
     "cut_word",
+    "digits",
+    "image_model",
     "minilm",
     "paper_bleu",
     "paper_table",

@@ -7,9 +7,13 @@ a training on the first 1,100, before any test. The page loads the weights that
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from qkv import core, twins
-from qkv.data.digits import digits
+from qkv.data.digits import N_TRAIN, digits
+from qkv.data.image_model import PATH
+from qkv.data.safetensors import write_safetensors
 from qkv.experiments.why_three import one_thread
 
 SIZES = core.LayerSizes(d_model=24, d_ff=40, n_heads=3, d_k=7, d_v=9)
@@ -27,7 +33,8 @@ MODELS = (
     "class token", "mean", "no positions", "class without position", "one way", "permuted",
     "attention uniform", "logistic regression", "CNN",
 )  # fmt: skip
-RATE, DECAY, BATCH = 4e-3, 0.1, 100
+SHIPPED_SEED = 0
+RATE, LINEAR_RATE, DECAY, BATCH = 4e-3, 2e-2, 0.1, 100
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Config:
     seed: int = 0
     model: str = "class token"
     epochs: int = 40
-    n_train: int = 1300
+    n_train: int = N_TRAIN
 
 
 def new_parameters(rng: np.random.Generator) -> core.VisionTransformerParameters:
@@ -169,13 +176,14 @@ def train(config: Config) -> nn.Module:
     model, rng = new_model(config), np.random.default_rng([18, config.seed])
     learned = [p for p in model.parameters() if p.requires_grad]
     steps = config.epochs * (config.n_train // BATCH)
-    optimiser = torch.optim.AdamW(learned, lr=RATE, weight_decay=DECAY)
+    optimiser = torch.optim.AdamW(learned, weight_decay=DECAY)
+    highest = LINEAR_RATE if config.model == "logistic regression" else RATE
     step = 0
     for _ in range(config.epochs):
         order = torch.tensor(rng.permutation(config.n_train))
         for chosen in order[: config.n_train // BATCH * BATCH].split(BATCH):
             warm = min(1.0, (step + 1) / (0.1 * steps))
-            rate = RATE * warm * 0.5 * (1 + math.cos(math.pi * step / steps))
+            rate = highest * warm * 0.5 * (1 + math.cos(math.pi * step / steps))
             optimiser.param_groups[0]["lr"] = rate
             optimiser.zero_grad()
             cross_entropy(model(images[chosen]), labels[chosen]).backward()
@@ -194,8 +202,10 @@ def inputs(config: Config) -> tuple[np.ndarray, np.ndarray]:
 
 
 def n_learned(model: nn.Module) -> int:
-    """Return how many numbers the model learns."""
-    return sum(p.numel() for p in model.parameters() if p.requires_grad)
+    """Return how many numbers the model learns; what a piece taken away leaves unused is none."""
+    unused = {"mean": 2, "class without position": 1}.get(getattr(model, "kind", ""), 0)
+    total = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    return total - unused * SIZES.d_model
 
 
 @torch.no_grad()
@@ -294,10 +304,11 @@ def run(config: Config) -> list[dict[str, Any]]:
     """Train one model and test it; of the Transformer, its explanations too."""
     with one_thread():
         model = train(config)
-        images, labels = (x[1300:] for x in inputs(config))
+        images, labels = (x[N_TRAIN:] for x in inputs(config))
+        name = {"model": config.model, "seed": config.seed}
         row: dict[str, Any] = {
-            "model": config.model,
-            "seed": config.seed,
+            **name,
+            "part": "accuracy",
             "learned": n_learned(model),
             "trained": accuracy(model, *(x[: config.n_train] for x in inputs(config))),
             "accuracy": accuracy(model, images, labels),
@@ -307,11 +318,12 @@ def run(config: Config) -> list[dict[str, Any]]:
             row["moved"] = accuracy(model, moved, labels)  # the patches of the test images only
         rows = [row]
         if config.model == "class token":
+            assert isinstance(model, Vision)
             twin = model.twin
             for ranking in RANKINGS:
                 blank, unseen = deletion(twin, images, labels, ranking, config.seed)
-                seen = {"ranking": ranking, "blank": blank, "unseen": unseen}
-                rows.append({"model": config.model, "seed": config.seed} | seen)
+                seen = {"part": "deletion", "ranking": ranking, "blank": blank, "unseen": unseen}
+                rows.append(name | seen)
     return rows
 
 
@@ -322,3 +334,17 @@ def sweep(seeds: tuple[int, ...]) -> list[Config]:
         for model in MODELS
         for seed in (seeds[:1] if model == "logistic regression" else seeds)
     ]
+
+
+def write_weights() -> list[Path]:
+    """Train the model that the book ships; write it for Python and as a script for pages."""
+    with one_thread():
+        model = train(Config(seed=SHIPPED_SEED))
+    assert isinstance(model, Vision)
+    state = {name: p.detach().numpy() for name, p in model.twin.state_dict().items()}
+    data = write_safetensors(state)
+    PATH.write_bytes(data)
+    script = Path(str(files("qkv.widgets").joinpath("static", "image-model.js")))
+    text = json.dumps(base64.b64encode(data).decode())
+    script.write_text(f"(globalThis.qkvBook??={{}}).imageModel={text};\n", encoding="utf-8")
+    return [PATH, script]
