@@ -1,8 +1,11 @@
 """The figure of chapter 10 says what the weights say."""
 
+import re
+
 import numpy as np
 import pytest
 
+from qkv.data import running_example
 from qkv.figures import head_maps
 
 
@@ -14,6 +17,14 @@ def test_each_head_has_its_numbers_in_per_cent():
         *("50", "50", "100", "·"),
     ]
     assert {"head 1: x", "head 2: y"} <= set(texts)
+
+
+def test_the_text_can_be_read_on_a_phone():
+    ex = running_example()
+    drawn = head_maps(np.full((3, 5, 5), 0.2), ex.tokens_source, ex.heads)
+    wide = float(re.search(r'<svg[^>]* width="([\d.]+)pt"', drawn.svg())[1])
+    smallest = min(text.get_fontsize() for text in drawn.axes[0].texts)
+    assert smallest * 350 / wide >= 10  # in px, in the column of a phone of 390 px
 
 
 def test_a_wrong_shape_is_answered():

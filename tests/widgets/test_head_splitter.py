@@ -1,4 +1,5 @@
 import re
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -69,6 +70,15 @@ def test_the_posters_numbers_equal_cores(way):
     cells = re.findall(r"<td>([^<]+)</td>", widget.poster())
     want = [*made["weights"].ravel(), *made["writes"].ravel(), *made["output"]]
     assert cells == [number(x) for x in want]
+
+
+def test_the_picture_says_what_it_shows():
+    root = ET.fromstring(re.search(r"<svg.*?</svg>", HeadSplitter().poster(), re.DOTALL)[0])
+    title, desc = list(root)[:2]
+    assert [title.tag, desc.tag] == ["title", "desc"]
+    assert "“ate”" in title.text
+    said = "“ate” looks most in head 1 at “apple”, weight 0.93; in head 2 at “she”, weight 0.93."
+    assert desc.text.startswith(said)
 
 
 def test_hostile_tokens_stay_text():

@@ -52,16 +52,16 @@ def head_maps(weights: ArrayLike, tokens: Sequence[str], titles: Sequence[str]) 
                 Rectangle((left + c, r), 1, 1, facecolor=COLOURS["w"], alpha=0.65 * weight, lw=0)
             )
             text = f"{100 * weight:.0f}" if weight >= 0.01 else "·"
-            ax.text(left + c + 0.5, r + 0.52, text, ha="center", va="center", fontsize=8)
+            ax.text(left + c + 0.5, r + 0.52, text, ha="center", va="center", fontsize=9.5)
         ax.add_patch(Rectangle((left, 0), n, n, fill=False, ec=FAINT, lw=0.8))
         for c, name in enumerate(tokens):
             ax.text(
                 left + c + 0.5, -0.15, name, ha="center", va="bottom", rotation=90,
-                color=COLOURS["k"], fontsize=8.5,
+                color=COLOURS["k"], fontsize=9.5,
             )  # fmt: skip
         ax.text(0, n + 0.5 + 1.15 * i, f"head {i + 1}: {titles[i]}", va="top", color=INK)
     for r, name in enumerate(tokens):
-        ax.text(names - 0.2, r + 0.5, name, ha="right", va="center", color=COLOURS["q"], fontsize=9)
+        ax.text(names - 0.2, r + 0.5, name, ha="right", va="center", color=COLOURS["q"])
     ax.set_xlim(0, wide)
     ax.set_ylim(tall - 3.3, -3.3)
     ax.axis("off")

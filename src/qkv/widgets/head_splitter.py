@@ -193,8 +193,14 @@ class HeadSplitter(BookWidget):
             y += tall
         line(y, "output", made["output"], [-1] * d, 1)
         width, height = left + wide * d + 2, y + tall + 2
+        looks = "; ".join(
+            f"in head {i + 1} at “{escape(self.tokens[row.argmax()])}”, weight {number(row.max())}"
+            for i, row in enumerate(made["weights"])
+        )
         return (
             f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
-            f' aria-label="Query, weights and writes of {token}, head by head" font-size="14"'
-            f' fill="currentColor">{"".join(parts)}</svg>'
+            f' font-size="14" fill="currentColor"><title>Query, weights and writes of “{token}”,'
+            f" head by head</title><desc>“{token}” looks most {looks}. Below, a row of numbers for"
+            " what each head writes into the columns of the output, and their sum. The numbers"
+            f" stand in the tables that follow.</desc>{''.join(parts)}</svg>"
         )
