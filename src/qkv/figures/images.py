@@ -143,7 +143,7 @@ def accuracy_lines(found: Mapping[str, ArrayLike]) -> Figure:
     'Figure'
     """
     fig, ax = figure(PHONE_INCHES, 0.36 * len(found) + 0.7)
-    for line, (name, seeds) in enumerate(found.items()):
+    for line, seeds in enumerate(found.values()):
         shares = 100 * np.ravel(np.asarray(seeds, float))
         ax.plot(shares, np.full(len(shares), line), "o", ms=5, mfc="none", color=COLOURS["w"])
         ax.plot([shares.mean()] * 2, [line - 0.32, line + 0.32], color=INK, lw=2)
