@@ -19,6 +19,7 @@ from qkv.checks import (
     softmax,
     tokens,
     transformer,
+    translator,
     why_three,
 )
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
@@ -70,5 +71,6 @@ __all__ = [
     "solution",
     "tokens",
     "transformer",
+    "translator",
     "why_three",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qkv.experiments.engine import RESULTS, experiment, experiment_names, run_experiment
 
-WITH_WEIGHTS = ("images",)  # experiments with a function `write_weights`
+WITH_WEIGHTS = ("images", "translator")  # experiments with a function `write_weights`
 
 
 def main(arguments: list[str] | None = None) -> int:
