@@ -35,7 +35,8 @@ from qkv.data.translations import (
     number_translation,
     translation_vocabulary,
 )
-from qkv.data.translator import PATH, write_safetensors
+from qkv.data.safetensors import write_safetensors
+from qkv.data.translator import PATH
 from qkv.experiments.why_three import one_thread
 
 SIZES = core.LayerSizes(d_model=64, d_ff=160, n_heads=4, d_k=12, d_v=20)
