@@ -193,10 +193,10 @@ def class_position() -> Number:
             "Both move by −0.1 · 3.",  # noqa: RUF001
         ),
         solution=(
-            f"Each part moves by −{rate:g} · {gradient:g}; the sum moves by {answer:g}. Fold the"
+            f"Each part moves by -{rate:g} · {gradient:g}; the sum moves by {answer:g}. Fold the"
             " two into one vector and the same training needs twice the rate for that row. (Adam"
             " would move each part by its own normalised step: again twice.)"
-        ),  # fmt: skip
+        ),
     )
 
 
@@ -266,7 +266,7 @@ def rollout() -> Row:
         answer=answer,
         tolerance=1e-3,
         right="Right. Half of half stays at home, and the rest has taken one step or two.",
-        otherwise="Write row 0 of layer 2, half of it at home. Then replace each row by what it is.",
+        otherwise="Half of row 0 of layer 2 stays. What is each row that it looks at made of?",
         wrong=(
             Wrong(
                 _row((SECOND @ FIRST)[0]),
@@ -278,7 +278,9 @@ def rollout() -> Row:
             ),
             Wrong(_row(half[1][0]), "That is layer 2 alone. What are its rows made of?"),
             Wrong(_row(half[0][0]), "That is layer 1 alone. What does layer 2 do with it?"),
-            Wrong(_row((half[0] + half[1])[0] / 2), "A mean of layers? They follow each other."),
+            Wrong(
+                _row((FIRST + SECOND)[0] / 2), "A mean of layers? Do they not follow each other?"
+            ),
             Wrong(_row((half[1] @ half[0])[:, 0]), "That is a column. Who asks, row or column?"),
         ),
         hints=(
@@ -573,7 +575,7 @@ def from_convolution() -> Code:
 
 def _map(layers: list[Array], order: int = 1, stay: float = 0.5, pool: str = "mean") -> Array:
     n = layers[0].shape[-1]
-    R = np.broadcast_to(np.eye(n), layers[0].shape[:-3] + (n, n))
+    R = np.broadcast_to(np.eye(n), (*layers[0].shape[:-3], n, n))
     for w in layers:
         step = stay * np.eye(n) + (1 - stay) * getattr(w, pool)(axis=-3)
         R = step @ R if order == 1 else R @ step
@@ -604,7 +606,7 @@ def repair() -> Code:
             "`layers` is a list of weights (..., n_heads, n, n), first layer first; token 0 is the"
             " class token. Return the rollout of the class token over the *patches*, shape"
             " (..., n - 1), divided so that it sums to 1. Heads are averaged, half of every row"
-            " stays. This program runs, and has five bugs. Repair it. Remove the `raise` when you"
+            " stays. This program runs, and has six bugs. Repair it. Remove the `raise` when you"
             " begin."
         ),
         stub=(
@@ -700,11 +702,6 @@ def repair() -> Code:
                         lambda w: _share(np.mean([_map([x])[..., 0, 1:] for x in w], axis=0)),
                         "You took a mean of layers. Do they stand beside or behind each other?",
                     ),
-                    Slip(
-                        "an identity, not divided",
-                        lambda w: _share(_unequal(w)[..., 0, 1:]),
-                        "You added the identity once, in front of all. Does it stay in every layer?",
-                    ),
                 ),
             ),
             Rung(
@@ -717,7 +714,7 @@ def repair() -> Code:
         hints=(
             "A step is half the identity and half the mean over heads.",
             "`R = step @ R`: the newest layer at the left.",
-            "With a batch the heads are axis -3, and the map is `R[..., 0, 1:]`, divided by its sum.",
+            "With a batch the heads are axis -3, and the map is `R[..., 0, 1:]`, over its sum.",
         ),
         solution=(
             "```python\n"
@@ -729,16 +726,10 @@ def repair() -> Code:
             "    row = R[..., 0, 1:]\n"
             "    return row / row.sum(axis=-1, keepdims=True)\n"
             "```\n\n"
-            "Mean for max, half that stays, the order, the class token's column, and the sum; axes"
-            " are counted from the back."
+            "Mean for max, the heads' axis counted from the back, half that stays, the order, the"
+            " class token's column, and the sum."
         ),
     )
-
-
-def _unequal(layers: list[Array]) -> Array:
-    """Return the product of the layers with one identity for all of them."""
-    R = _map(layers, stay=0.0)
-    return 0.5 * np.eye(R.shape[-1]) + 0.5 * R
 
 
 def _by_weights(rng: np.random.Generator) -> Explain:
