@@ -102,7 +102,7 @@ export function patchView({ onask, onpaint }) {
   const texts = marks.map(() => h("span", { class: "qkv-patch-text" }));
   const inks = PIXELS.map((four) => four.map(() => h("span", { class: "qkv-patch-ink" })));
   const cells = marks.map((mark, i) =>
-    h("td", { tabindex: -1, colspan: i ? null : ACROSS, class: i ? "" : "qkv-patch-class" }, ...(i ? inks[i - 1] : [h("span", { class: "qkv-patch-name" }, "class token")]), mark, texts[i]),
+    h("td", { tabindex: -1, colspan: i ? null : ACROSS, class: i ? "" : "qkv-patch-class" }, ...(i ? inks[i - 1] : [h("span", { class: "qkv-patch-name" }, "class token"), " "]), mark, texts[i]),
   );
   const table = h(
     "table",
@@ -155,7 +155,7 @@ export function patchView({ onask, onpaint }) {
       cells.forEach((td, i) => {
         marks[i].style.setProperty("--side", `${Math.round(100 * Math.sqrt(row[i] / top))}%`);
         write(texts[i], percent(row[i]));
-        set(td, { "aria-label": `${nameOf(i)}, ${percent(row[i])} percent`, "aria-selected": i === look.query ? "true" : "false", tabindex: i === look.query ? 0 : -1 });
+        set(td, { "aria-label": `${nameOf(i)} ${percent(row[i])} percent`, "aria-selected": i === look.query ? "true" : "false", tabindex: i === look.query ? 0 : -1 });
         td.classList.toggle("qkv-patch-asks", i === look.query);
       });
       write(said, sentence(look));
