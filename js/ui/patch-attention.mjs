@@ -163,7 +163,7 @@ export function patchView({ onask, onpaint }) {
       const p = probabilities(look.scores);
       const best = p.indexOf(Math.max(...p));
       classes.write([look.scores, p.map((x) => 100 * x)], (x) => number(x, 1), (x) => 0 * x);
-      classes.cells[1].forEach((td, c) => td.style.setProperty("--shade", `${Math.round(60 * p[c])}%`));
+      classes.cells[1].forEach((td, c) => td.style.setProperty("--shade", `${Math.round(35 * p[c])}%`));
       classes.colHeads.forEach((th, c) => th.classList.toggle("qkv-here-head", c === best));
     },
   };
