@@ -76,6 +76,7 @@ class VisionTransformerParameters:
         ]:
             object.__setattr__(self, name, as_floats(name, getattr(self, name), axes, exactly=True))
         object.__setattr__(self, "layers", as_layers("layers", self.layers))
+        check_kind("norm", self.norm, LayerNormParameters)
         check_vision_fits(self)
 
     @property
