@@ -361,7 +361,7 @@ async def translator_explorer(page: Page, figure: Locator) -> None:
 
 
 async def patch_attention(page: Page, figure: Locator) -> None:
-    """Ask with another patch, open rollout's neighbour and a layer, then paint a pixel."""
+    """Ask with another patch, open another layer and rollout, then paint a pixel."""
     names = ["ink", "layer", "view", "query"]
     cell = figure.locator(".qkv-patch-table [tabindex='0']")
     layer = figure.locator("fieldset").nth(0).locator("input:checked")

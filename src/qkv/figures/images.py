@@ -150,7 +150,8 @@ def accuracy_lines(found: Mapping[str, ArrayLike]) -> Figure:
         ax.text(101.5, line, number(shares.mean(), 1), va="center", fontsize=9)
     ax.set_yticks(range(len(found)), list(found))
     ax.set_ylim(len(found) - 0.5, -0.5)
-    ax.set_xlim(0, 100)
+    worst = 100 * min(float(np.min(seeds)) for seeds in found.values())
+    ax.set_xlim(max(0, 10 * np.floor(worst / 10) - 5), 100)
     ax.set_xlabel("right on test images, %")
     ax.grid(axis="x", color=FAINT, alpha=0.3)
     return fig
