@@ -63,7 +63,7 @@ function render({ model, el }) {
 
   const ui = h(
     "div",
-    { class: "qkv-ui qkv-translate", onkeydown: undoKey(past, { fields: false }) },
+    { class: "qkv-ui qkv-translate", onkeydown: undoKey(past) },
     h("div", { class: "qkv-translate-bar" }, field.el, h("div", { class: "qkv-row" }, h("label", { for: date.id }, "or date"), date), texts.el, language.el),
     view.lines,
     h("div", { class: "qkv-translate-bar" }, site.el, layer.el, head.el, h("div", { class: "qkv-buttons" }, ...buttons.all)),

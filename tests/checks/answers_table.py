@@ -2217,6 +2217,55 @@ def tr_cross_causal(X, memory, W_Q, W_K, W_V, t):
     return e / e.sum(), e / e.sum() @ memory @ W_V
 
 
+def beam_totals(log_p, next_log_p, done):
+    return np.where(
+        done[:, None],
+        np.where(np.arange(next_log_p.shape[1]) == 0, log_p[:, None], -np.inf),
+        log_p[:, None] + next_log_p,
+    )
+
+
+def beam_kept(totals, n):
+    n_words = totals.shape[1]
+    return np.array([(i // n_words, i % n_words) for i in (-totals).ravel().argsort()[:n]])
+
+
+def beam_right(log_p, next_log_p, done, n):
+    """Collect all continuations in a list and sort it."""
+    more = []
+    for b in range(len(log_p)):
+        if done[b]:
+            more.append((log_p[b], b, 0))
+            continue
+        more += [(log_p[b] + next_log_p[b, i], b, i) for i in range(next_log_p.shape[1])]
+    return np.array([(b, i) for _, b, i in sorted(more, reverse=True)[:n]])
+
+
+def beam_one_each(log_p, next_log_p, done, n):
+    totals = beam_totals(log_p, next_log_p, done)
+    pairs = sorted(((row.max(), b, row.argmax()) for b, row in enumerate(totals)), reverse=True)
+    return np.array([(b, i) for _, b, i in pairs[:n]])
+
+
+def beam_first_only(log_p, next_log_p, done, n):
+    b = log_p.argmax()
+    return np.array([(b, i) for i in (-beam_totals(log_p, next_log_p, done)[b]).argsort()[:n]])
+
+
+def beam_dropped(log_p, next_log_p, done, n):
+    return beam_kept(np.where(done[:, None], -np.inf, log_p[:, None] + next_log_p), n)
+
+
+def beam_twice(log_p, next_log_p, done, n):
+    totals = beam_totals(log_p, next_log_p, done)
+    totals[done, 0] = log_p[done] + next_log_p[done, 0]
+    return beam_kept(totals, n)
+
+
+def beam_free(log_p, next_log_p, done, n):
+    return beam_kept(np.where(done[:, None], log_p[:, None], log_p[:, None] + next_log_p), n)
+
+
 def reads_flags(score, source, read, least=1e-9):
     before, flags = score(source, read), []
     for s in range(len(source)):
@@ -4623,6 +4672,32 @@ WRONG = {
             "already complete",
         ),
     ],
+    "translator.beam_step": [
+        (
+            lambda b, x, d, n: beam_kept(-beam_totals(b, x, d), n),
+            "one beam",
+            "the least likely word",
+        ),
+        (lambda b, x, d, n: beam_right(b, x, d, n)[:, ::-1], "one beam", "Which comes first"),
+        (lambda b, x, d, n: beam_kept(x, n), "four beams", "next words only"),
+        (lambda b, x, d, n: beam_kept(b[:, None] * x, n), "one beam", "multiply two logs"),
+        (
+            lambda b, x, d, n: beam_kept(np.exp(b)[:, None] + np.exp(x), n),
+            "four beams",
+            "added probabilities",
+        ),
+        (beam_one_each, "four beams", "have two heirs"),
+        (beam_first_only, "four beams", "continue the best beginning"),
+        (lambda b, x, d, n: beam_right(b, x, d, n)[::-1], "four beams", "in reverse"),
+        (
+            lambda b, x, d, n: beam_kept(b[:, None] + x, n),
+            "a finished beginning",
+            "after its stop sign",
+        ),
+        (beam_dropped, "a finished beginning", "is gone"),
+        (beam_twice, "a finished beginning", "second stop sign"),
+        (beam_free, "a finished beginning", "once for each word"),
+    ],
     "translator.leak_test": [
         (reads_target, "an honest translator", "ids of the target"),
         (lambda f, s, r: bool(reads_right(f, s, r)) * 1.0, "an honest translator", "How many"),
@@ -4880,6 +4955,7 @@ RIGHT = {
     "translator.links": [links_loop, lambda w: np.argmax(w, axis=2)[:, :-1]],
     "translator.error_rate": [rate_right, rate_by_sets],
     "translator.cross_rows": [tr_cross, tr_cross_all],
+    "translator.beam_step": [beam_right, lambda b, x, d, n: beam_kept(beam_totals(b, x, d), n)],
     "translator.leak_test": [reads_right, reads_by_words],
     "transformer.shift_right": [shift_right_loop, shift_right_where],
     "transformer.greedy": [write_right, write_after],

@@ -70,6 +70,9 @@ def test_start_to_end_by_keyboard(page):
     page.get_by_label("Number", exact=True).focus()
     page.keyboard.press("ArrowUp")
     assert state(page)["text"] == "85027"
+    page.keyboard.press("Control+z")
+    assert state(page)["text"] == "85026"
+    page.keyboard.press("ArrowUp")
     page.get_by_label("or take").focus()
     page.keyboard.press("ArrowDown")
     set_traits(page, {"site": "cross", "at": [0, 1]})

@@ -182,6 +182,74 @@ def aer_by_hand() -> Row:
     )
 
 
+@register("translator.beams")
+def beams() -> Row:
+    """Follow greedy decoding and beam search through a small tree by hand."""
+    first = {"a": 0.40, "b": 0.32, "c": 0.28}
+    second = {"a": (0.45, 0.35, 0.20), "b": (0.60, 0.25, 0.15), "c": (0.90, 0.06, 0.04)}
+    whole = {word: first[word] * max(second[word]) for word in first}
+    order = sorted(first, key=lambda word: -first[word])
+    one, two, three = (max(whole[word] for word in order[:n]) for n in (1, 2, 3))
+    after = "; ".join(
+        f"after *{word}* they have {', '.join(f'{p:.2f}' for p in second[word])}" for word in first
+    )
+    return Row(
+        title="Three ways through a small tree",
+        prompt=(
+            "Sentences of two words. The first word is "
+            + ", ".join(f"*{word}* with probability {p:.2f}" for word, p in first.items())
+            + f". For the second word there are always three choices: {after}. What is the"
+            " probability of the whole sentence that **greedy** decoding finds, of the one that"
+            " **two beams** find, and of the one that **three beams** find? Three decimals."
+        ),
+        labels=("greedy", "two beams", "three beams"),
+        answer=(one, two, three),
+        tolerance=0.0006,
+        right=(
+            "Right. The likeliest sentence begins with the least likely word, and a beginning that"
+            " was dropped never comes back."
+        ),
+        otherwise="Which first words are kept, and what is each of their best sentences worth?",
+        wrong=(
+            Wrong(
+                (three, three, three),
+                "You found the likeliest sentence each time. Is its first word still there for"
+                " greedy and for two beams?",
+            ),
+            Wrong(
+                (one, one, one),
+                "You went on from the likeliest first word only. What do the other beams do?",
+            ),
+            Wrong(
+                tuple(max(max(second[w]) for w in order[:n]) for n in (1, 2, 3)),
+                "Those are probabilities of second words. What is a whole sentence worth?",
+            ),
+            Wrong(
+                tuple(max((first[w] + max(second[w])) / 2 for w in order[:n]) for n in (1, 2, 3)),
+                "You averaged the two probabilities. How likely is it that both happen?",
+            ),
+            Wrong(
+                tuple(max(first[w] + max(second[w]) for w in order[:n]) for n in (1, 2, 3)),
+                "You added probabilities. What adds up, and what is multiplied?",
+            ),
+            Wrong(
+                (one, three, three),
+                "Two beams keep two first words. Is the likeliest sentence's first word one of"
+                " them?",
+            ),
+        ),
+        hints=(
+            "One beam keeps *a*, two keep *a* and *b*, three keep them all.",
+            "A sentence is worth its first probability times its second.",
+            "The best sentences are 0.40 × 0.45, 0.32 × 0.60 and 0.28 × 0.90.",
+        ),
+        solution=(
+            f"Greedy {one:.3f}, two beams {two:.3f}, three beams {three:.3f}. Each beam that is"
+            " added can only help here, and only the third finds the likeliest sentence."
+        ),
+    )
+
+
 @register("translator.rate")
 def rate() -> Choice:
     """Predict which training collapses."""
@@ -679,6 +747,186 @@ def cross_rows() -> Code:
             "    weights = np.exp(scores - scores.max())\n"
             "    weights = weights / weights.sum()\n"
             "    return weights, weights @ v\n"
+            "```"
+        ),
+    )
+
+
+Keep = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
+
+
+def _totals(log_p: np.ndarray, next_log_p: np.ndarray, done: np.ndarray) -> np.ndarray:
+    """Return the log-probability of every continuation; a finished beginning has one, itself."""
+    totals = log_p[:, None] + next_log_p
+    totals[done] = -np.inf
+    totals[done, 0] = log_p[done]
+    return totals
+
+
+def _best(totals: np.ndarray, n: int) -> np.ndarray:
+    """Return the places (row, column) of the n largest entries, the largest first."""
+    order = np.argsort(-totals, axis=None)[:n]
+    return np.stack(np.unravel_index(order, totals.shape), axis=-1)
+
+
+def _beam_case(n_beams: int, *, done: bool) -> Callable[[np.random.Generator], Case]:
+    def draw(rng: np.random.Generator) -> Case:
+        n_words, n = 7, n_beams
+        scores = 1.5 * rng.normal(size=(n, n_words))
+        next_log_p = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+        log_p = np.sort(-1.5 + rng.normal(size=n))[::-1].copy()
+        finished = np.zeros(n, dtype=bool)
+        if done:
+            finished[1] = True
+            log_p[1] = log_p.max() - 0.3
+        keep = _best(_totals(log_p, next_log_p, finished), n)
+        return Case((log_p, next_log_p, finished, n), keep)
+
+    return draw
+
+
+@register("translator.beam_step")
+def beam_step() -> Code:
+    """Write one step of beam search."""
+
+    def by(totals: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Keep:
+        return lambda b, x, d, n: _best(totals(b, x), n)
+
+    def one_each(b: np.ndarray, x: np.ndarray, d: np.ndarray, n: int) -> np.ndarray:
+        best = _totals(b, x, d)
+        order = np.argsort(-best.max(-1))[:n]
+        return np.stack([order, best.argmax(-1)[order]], axis=-1)
+
+    def only_best(b: np.ndarray, x: np.ndarray, d: np.ndarray, n: int) -> np.ndarray:
+        totals = _totals(b, x, d)
+        totals[np.arange(len(b)) != int(b.argmax())] = -np.inf
+        return _best(totals, n)
+
+    def dropped(b: np.ndarray, x: np.ndarray, d: np.ndarray, n: int) -> np.ndarray:
+        totals = _totals(b, x, d)
+        totals[d] = -np.inf
+        return _best(totals, n)
+
+    def stop_again(b: np.ndarray, x: np.ndarray, d: np.ndarray, n: int) -> np.ndarray:
+        totals = _totals(b, x, d)
+        totals[d, 0] = (b + x[:, 0])[d]
+        return _best(totals, n)
+
+    def free(b: np.ndarray, x: np.ndarray, d: np.ndarray, n: int) -> np.ndarray:
+        return _best(b[:, None] + np.where(d[:, None], 0.0, x), n)
+
+    return Code(
+        title="One step of beam search",
+        function="beam_step",
+        prompt=(
+            "`log_p` (n,) holds the log-probability of each beginning, `next_log_p` (n, n_words)"
+            " the log-probability of every next word after it, and `done` (n,) is True where a"
+            " beginning already ends with the stop sign, whose id is 0. Return the `n_beams`"
+            " likeliest beginnings that are one word longer, as an int array (n_beams, 2): the"
+            " place of the beginning, and the id of the next word; the likeliest first. A finished"
+            " beginning is not continued: it competes once, as it stands, with the id 0."
+        ),
+        stub=(
+            "def beam_step(log_p, next_log_p, done, n_beams):\n"
+            '    """Return (beginning, next word) of the likeliest continuations, best first."""\n'
+            '    raise NotImplementedError("translator.beam_step")\n'
+        ),
+        rungs=(
+            Rung(
+                "one beam",
+                _beam_case(1, done=False),
+                "One beginning, one beam: that is greedy decoding. Which word does it take?",
+                (
+                    Slip(
+                        "the worst",
+                        lambda b, x, d, n: _best(-_totals(b, x, d), n),
+                        "You kept the least likely word. Is it the wrong end of the order, or did"
+                        " you multiply two logs, which are both negative?",
+                    ),
+                    Slip(
+                        "word first",
+                        lambda b, x, d, n: _best(_totals(b, x, d), n)[:, ::-1],
+                        "Both numbers are there, in the other order. Which comes first?",
+                    ),
+                ),
+            ),
+            Rung(
+                "four beams",
+                _beam_case(4, done=False),
+                "Four beginnings with seven words each make 28 continuations. Among how many do you"
+                " look, and by which number?",
+                (
+                    Slip(
+                        "the next word alone",
+                        by(lambda b, x: 0 * b[:, None] + x),
+                        "You compare next words only. What is the beginning's probability for?",
+                    ),
+                    Slip(
+                        "sums of probabilities",
+                        by(lambda b, x: np.exp(b)[:, None] + np.exp(x)),
+                        "You added probabilities. How likely is it that both words come?",
+                    ),
+                    Slip(
+                        "one of each beginning",
+                        one_each,
+                        "Each of your beginnings is continued once. May one have two heirs, and"
+                        " another none?",
+                    ),
+                    Slip(
+                        "the best beginning only",
+                        only_best,
+                        "All of yours continue the best beginning. What were the others kept for?",
+                    ),
+                    Slip(
+                        "the best last",
+                        lambda b, x, d, n: _best(_totals(b, x, d), n)[::-1],
+                        "The right ones, in reverse. Which one comes first?",
+                    ),
+                ),
+            ),
+            Rung(
+                "a finished beginning",
+                _beam_case(4, done=True),
+                "Beginning 1 is finished. How often does it compete, and at what cost?",
+                (
+                    Slip(
+                        "continued",
+                        by(lambda b, x: b[:, None] + x),
+                        "You continue a sentence after its stop sign. What should happen to it?",
+                    ),
+                    Slip(
+                        "dropped",
+                        dropped,
+                        "The finished sentence is gone. Could it still be the likeliest?",
+                    ),
+                    Slip(
+                        "stops twice",
+                        stop_again,
+                        "You let it pay for a second stop sign. Which number does it compete with?",
+                    ),
+                    Slip(
+                        "once for every word",
+                        free,
+                        "It competes once for each word, free of charge. How often should it?",
+                    ),
+                ),
+            ),
+        ),
+        hints=(
+            "Logs of probabilities add: `log_p[:, None] + next_log_p` is what every"
+            " continuation is worth, (n, n_words).",
+            "In the rows of finished beginnings write -np.inf, then their own log_p at word 0.",
+            "`np.argsort(-totals, axis=None)[:n_beams]` orders all entries at once, and"
+            " `np.unravel_index(order, totals.shape)` turns places back into rows and columns.",
+        ),
+        solution=(
+            "```python\n"
+            "def beam_step(log_p, next_log_p, done, n_beams):\n"
+            "    totals = log_p[:, None] + next_log_p\n"
+            "    totals[done] = -np.inf\n"
+            "    totals[done, 0] = log_p[done]\n"
+            "    order = np.argsort(-totals, axis=None)[:n_beams]\n"
+            "    return np.stack(np.unravel_index(order, totals.shape), axis=-1)\n"
             "```"
         ),
     )
