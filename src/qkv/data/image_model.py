@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def image_model() -> VisionTransformerParameters:
 def parameters_of(state: dict[str, np.ndarray]) -> VisionTransformerParameters:
     """Return core's parameters from arrays named as in the twin's state dict."""
 
-    def below(prefix: str) -> dict[str, np.ndarray]:
+    def below(prefix: str) -> dict[str, Any]:
         return {n[len(prefix) :]: a for n, a in state.items() if n.startswith(prefix)}
 
     def layer(at: str) -> EncoderLayerParameters:

@@ -91,9 +91,10 @@ class Vision(nn.Module):
                 self.twin.P[0] = 0
                 self.twin.P.register_hook(_without_first)
             elif self.kind == "attention uniform":
-                for layer in self.twin.layers:
-                    layer.attention.W_Q.zero_()
-                    layer.attention.W_Q.requires_grad_(False)
+                for name, parameter in self.twin.named_parameters():
+                    if name.endswith(".W_Q"):
+                        parameter.zero_()
+                        parameter.requires_grad_(False)
 
     def forward(self, images: Tensor) -> Tensor:
         """Return scores (batch, classes)."""

@@ -117,7 +117,7 @@ class PatchAttention(BookWidget):
         )
         classes = html_table(
             [str(c) for c in range(10)],
-            [("score", made["scores"]), ("share", softmax(made["scores"]))],
+            [("score", made["scores"].tolist()), ("share", softmax(made["scores"]).tolist())],
             "What the model says",
         )
         return (
