@@ -198,5 +198,6 @@ def deletion_curves(
         ax.set_ylim(0, 100)
         ax.set_ylabel(ylabel)
     axes[-1].set_xlabel("patches removed, of 16")
+    axes[-1].xaxis.get_major_locator().set_params(integer=True)
     axes[0].legend(frameon=False, fontsize=9, handlelength=2.6, loc="upper right")
     return fig
