@@ -22,6 +22,7 @@ from qkv.widgets import (
     MaskLab,
     NotationDecoder,
     ParameterMap,
+    PatchAttention,
     PositionLab,
     QKVTracer,
     ScaleLab,
@@ -378,6 +379,26 @@ async def translator_explorer(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def patch_attention(page: Page, figure: Locator) -> None:
+    """Ask with another patch, open another layer and rollout, then paint a pixel."""
+    names = ["ink", "layer", "view", "query"]
+    cell = figure.locator(".qkv-patch-table [tabindex='0']")
+    layer = figure.locator("fieldset").nth(0).locator("input:checked")
+    view = figure.locator("fieldset").nth(1).locator("input:checked")
+    pixel = figure.locator(".qkv-patch-picture [tabindex='0']")
+    presses = [(cell, "ArrowDown"), (layer, "ArrowRight"), (view, "ArrowLeft"), (pixel, "Enter")]
+    async for key, now in _after_each(page, figure, names, presses):
+        await figure.locator(".qkv-patch:not([aria-busy])").wait_for()
+        widget = PatchAttention(**now)
+        made = widget.numbers()
+        shown = await figure.locator(".qkv-patch-text").all_inner_texts()
+        if _differ(shown, 100 * made["weights"][widget.query], 1):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        classes = await figure.locator("[data-matrix=classes] tbody td").all_inner_texts()
+        if _differ(classes[:10], made["scores"], 1):
+            raise WrongError(f"after {key} the scores are not what core computes")
+
+
 WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
@@ -388,6 +409,7 @@ WIDGETS: dict[str, Test] = {
     "mask-lab": mask_lab,
     "position-lab": position_lab,
     "parameter-map": parameter_map,
+    "patch-attention": patch_attention,
     "notation-decoder": notation_decoder,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,

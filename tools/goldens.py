@@ -19,6 +19,7 @@ import numpy as np
 from qkv import core
 from qkv.data import (
     date_translation,
+    digits,
     number_translation,
     paper_table,
     round_table,
@@ -33,6 +34,7 @@ from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
 from qkv.widgets.notation_decoder import NAMES, USES, NotationDecoder
 from qkv.widgets.parameter_map import ParameterMap, layout
+from qkv.widgets.patch_attention import PatchAttention, shipped_ink
 from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
@@ -281,6 +283,27 @@ def induction_trace() -> list[dict[str, Any]]:
             for head in (0, 1):
                 given = {"text": text, "row": row, "head": head, "closed": paths}
                 cases.append({**given, "made": InductionTrace(**given).numbers()})
+    return cases
+
+
+@golden
+def patch_attention() -> list[dict[str, Any]]:
+    """Run the shipped model on shipped, painted and blank pictures: scores, and what is shown."""
+    places = (1307, 1308, 1309, 1300, 1301, 1302, 1303, 1304, 1305, 1306, 1323, 1338)
+    labels = digits().labels
+    shipped = [{"place": p, "digit": int(labels[p]), "ink": shipped_ink(p)} for p in places]
+    patches = core.cut_patches(shipped_ink(1303).reshape(8, 8), 2)
+    order = np.random.default_rng(17).permutation(16)
+    moved = patches[order].reshape(4, 4, 2, 2).swapaxes(1, 2).reshape(64)
+    cases: list[dict[str, Any]] = [{"shipped": shipped, "order": order, "moved": moved}]
+    painted = np.random.default_rng(17).integers(0, 17, size=64).astype(float)
+    for ink in (shipped_ink(1300), shipped_ink(1338), painted, np.zeros(64)):
+        made, looks = PatchAttention(ink=ink), []
+        for layer, view in ((0, "0"), (1, "2"), (2, "mean"), (1, "rollout"), (2, "rollout")):
+            made.layer, made.view = layer, view
+            weights = made.numbers()["weights"]
+            looks.append({"layer": layer, "view": view, "weights": weights})
+        cases.append({"ink": ink, "scores": made.numbers()["scores"], "looks": looks})
     return cases
 
 

@@ -1608,6 +1608,82 @@ def feels_neighbours(layer, X):
     return int(any(feels(layer, X, order) for order in swaps))
 
 
+# --- images --------------------------------------------------------------------------------------
+
+
+def cut_loop(images, a, b, down=False, turned=False):
+    *_, height, width = images.shape
+    places = [(r, c) for r in range(height // a) for c in range(width // b)]
+    places = sorted(places, key=lambda at: at[::-1]) if down else places
+    found = []
+    for r, c in places:
+        patch = images[..., r * a : r * a + a, c * b : c * b + b]
+        patch = np.swapaxes(patch, -1, -2) if turned else patch
+        found.append(patch.reshape(*images.shape[:-2], a * b))
+    return np.stack(found, axis=-2)
+
+
+def cut_one_picture(images, a, b):
+    height, width = images.shape
+    return cut_loop(images, a, b) if height else width
+
+
+def filters(kernel, axes=(0, 1, 2, 3)):
+    return np.stack([f.transpose([x - 1 for x in axes[1:]]).ravel() for f in kernel], axis=1)
+
+
+def roll(layers, left=True, stay=0.5, pool=np.mean, column=slice(1, None), divide=True):
+    n = layers[0].shape[-1]
+    R = np.eye(n)
+    for w in layers:
+        step = stay * np.eye(n) + (1 - stay) * pool(w, axis=-3)
+        R = step @ R if left else R @ step
+    row = R[..., 0, column]
+    return row / row.sum(-1, keepdims=True) if divide else row
+
+
+def roll_from_the_front(layers):
+    n = layers[0].shape[-1]
+    R = np.eye(n)
+    for w in layers:
+        R = (np.eye(n) + w.mean(axis=0)) @ R
+    return R[0, 1:] / R[0, 1:].sum()
+
+
+def roll_column(layers):
+    w = layers[0].mean(-3)
+    column = w[..., 1:, 0]
+    return column / column.sum(-1, keepdims=True)
+
+
+def roll_mean(layers):
+    row = np.mean([w.mean(-3)[..., 0, 1:] for w in layers], axis=0)
+    stays = np.mean([(0.5 * w.mean(-3))[..., 0, 1:] for w in layers], axis=0)
+    return stays / row.sum(-1, keepdims=True) * 2
+
+
+def roll_once(layers):
+    n = layers[0].shape[-1]
+    R = np.eye(n)
+    for w in layers:
+        R = w.mean(-3) @ R
+    row = (np.eye(n) + R)[..., 0, 1:]
+    return row / row.sum(-1, keepdims=True)
+
+
+def class_maps(explain, X, W_R, classes=None, share=True):
+    found = [explain(X, W_R, c) for c in (classes or range(W_R.shape[1]))]
+    return [m / m.sum() for m in found] if share else found
+
+
+def blind_below(limit, **how):
+    def test(explain, X, W_R):
+        first, *others = class_maps(explain, X, W_R, **how)
+        return float(all(np.abs(m - first).max() < limit for m in others))
+
+    return test
+
+
 # --- tokens --------------------------------------------------------------------------------------
 
 
@@ -2820,6 +2896,75 @@ def copies_by_the_chapter(say):
 
 
 WRONG = {
+    "images.patches": [
+        (lambda x, a, b: cut_loop(x, a, b, turned=True), "one patch", "go downwards first"),
+        (lambda x, a, b: x, "one patch", "The picture is one patch"),
+        (lambda x, a, b: x.reshape(a * b, -1).flat[None], "one patch", "Which line fails"),
+        (
+            lambda x, a, b: x.reshape(*x.shape[:-2], -1, a * b),
+            "side by side",
+            "a piece of a line",
+        ),
+        (
+            lambda x, a, b: cut_loop(x, a, b)[..., ::-1, :],
+            "side by side",
+            "side by side in memory",
+        ),
+        (lambda x, a, b: cut_loop(x, a, b, down=True), "a whole picture", "patches go downwards"),
+        (
+            lambda x, a, b: cut_loop(x, b, a) if x.shape[-1] == 12 else cut_loop(x, a, b),
+            "a whole picture",
+            "Which is which",
+        ),
+        (cut_one_picture, "several pictures", "Which line counts axes"),
+    ],
+    "images.from_convolution": [
+        (lambda k: filters(k[..., ::-1, ::-1]), "one filter", "turned the filter round"),
+        (lambda k: filters(k, (0, 1, 3, 2)), "one filter", "read downwards first"),
+        (lambda k: filters(k).sum(), "one filter", "line after line"),
+        (lambda k: k.reshape(-1, len(k)), "several filters", "mixed in each"),
+        (lambda k: filters(k).T if len(k) > 1 else filters(k), "several filters", "stand?"),
+        (lambda k: filters(k)[:, ::-1], "several filters", "hold a filter each"),
+        (lambda k: filters(k, (0, 2, 3, 1)), "several channels", "colours of a pixel"),
+        (lambda k: filters(k.sum(1, keepdims=True)), "several channels", "added the colours"),
+        (lambda k: filters(k[:, ::-1]), "several channels", "There are colours now"),
+    ],
+    "images.repair": [
+        (lambda w: roll(w, column=slice(-1)), "one layer, one head", "column is not a patch"),
+        (lambda w: roll(w, divide=False), "one layer, one head", "does not sum to 1"),
+        (lambda w: roll(w, stay=0, divide=False), "one layer, one head", "does not sum to 1"),
+        (
+            lambda w: roll(w, stay=0, left=False, pool=np.max, column=slice(-1), divide=False),
+            "one layer, one head",
+            "cut off the last column, and",
+        ),
+        (roll_column, "one layer, one head", "who looks at the class token"),
+        (lambda w: roll(w, column=slice(None)), "one layer, one head", "What is yours"),
+        (lambda w: roll(w, pool=np.max), "several heads", "largest weight of any head"),
+        (lambda w: roll([x[..., :1, :, :] for x in w]), "several heads", "You take one head"),
+        (
+            lambda w: roll([x[..., 1:, :, :] if x.shape[-3] > 1 else x for x in w]),
+            "several heads",
+            "How do they become one",
+        ),
+        (lambda w: roll(w, stay=0), "several layers", "left the residual out"),
+        (lambda w: roll(w, left=False), "several layers", "first layer stands at the left"),
+        (lambda w: roll(w, left=False, stay=0), "several layers", "Nothing stays"),
+        (lambda w: roll(w[-1:]), "several layers", "last layer alone"),
+        (roll_mean, "several layers", "a mean of layers"),
+        (roll_once, "several layers", "left the residual out"),
+        (roll_from_the_front, "a batch in front", "count your axes from the back"),
+    ],
+    "images.class_blind": [
+        (lambda f, X, W: 0, "from weights alone", "no explanation blind"),
+        (lambda f, X, W: f(X, 0), "from weights alone", "Your test stopped"),
+        (lambda f, X, W: class_maps(f, X, W)[0], "from weights alone", "What do you compare"),
+        (lambda f, X, W: 1, "from a gradient", "every explanation blind"),
+        (blind_below(1e-9, share=False), "louder for some classes", "as they come"),
+        (blind_below(1e-9, classes=[0, 1]), "one class only", "What about the others"),
+        (blind_below(1e-9, classes=[0, 1, 2]), "one class only", "What about the others"),
+        (blind_below(1e-3), "a faint difference", "let small differences pass"),
+    ],
     "projections.measure": [
         (lambda attend, v: attend(v), "each token for itself", "returned the output"),
         (lambda attend, v: attend(v) @ v.T, "each token for itself", "not zero"),
@@ -4919,6 +5064,10 @@ WRONG = {
 }
 
 RIGHT = {
+    "images.patches": [cut_loop, lambda x, a, b: cut_loop(x, a, b).astype(np.float32).tolist()],
+    "images.from_convolution": [filters, lambda k: np.einsum("fcuv->cuvf", k).reshape(-1, len(k))],
+    "images.repair": [roll],
+    "images.class_blind": [blind_below(1e-9), lambda *a: int(blind_below(1e-8)(*a))],
     "projections.measure": [
         mixing_right,
         lambda attend, v: (

@@ -195,6 +195,13 @@ CALLS = {
     "initial_encoder_layer": lambda dtype: (_rng(dtype), LAYER),
     "initial_decoder_layer": lambda dtype: (_rng(dtype), ACROSS),
     "initial_transformer": lambda dtype: (_rng(dtype), ACROSS, 2, 23, 29),
+    "cut_patches": lambda dtype: (*_floats((3, 4, 6))(dtype), 2),
+    "image_tokens": lambda dtype: (*_floats((3, 4, 6))(dtype), samples.vision(dtype=dtype)),
+    "vision_transformer": lambda dtype: (
+        *_floats((3, 4, 6))(dtype),
+        samples.vision(dtype=dtype),
+        np.tri(7, k=2, dtype=bool),
+    ),
     "attention_rollout": lambda dtype: (_floats((2, 3, 5, 5), (2, 7, 5, 5))(dtype),),
     "softmax_backward": _floats((2, 3, 5), (2, 3, 5)),
     "cross_entropy_backward": lambda dtype: (*_floats((3, 5))(dtype), np.array([4, 0, 2])),

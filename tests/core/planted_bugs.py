@@ -906,6 +906,32 @@ def causal_mask_of_the_tile(q, k, v, offset=0, tile=256):
     return qkv.tiled_attention(q, k, v, mask, tile)
 
 
+@bug("cut_patches", "runs; every row is a piece of a line of pixels")
+def strips_for_patches(images, size):
+    return np.asarray(images).reshape(*np.shape(images)[:-2], -1, size * size)
+
+
+@bug("image_tokens", "runs; the class token has no position, and patch 1 has its code")
+def codes_moved_by_one(images, p):
+    X = qkv.image_tokens(images, p) - p.P
+    return X + np.roll(p.P, 1, axis=0)
+
+
+@bug("vision_transformer", "runs; the last patch is read in place of the class token")
+def the_last_row_is_read(images, p, mask=None):
+    X, seen = qkv.image_tokens(images, p), []
+    for layer in p.layers:
+        X, weights = qkv.encoder_layer_pre_norm(X, layer, mask)
+        seen.append(weights)
+    return qkv.layer_norm(X[..., -1, :], p.norm) @ p.W_R + p.b_R, tuple(seen)
+
+
+@bug("vision_transformer", "runs; post-norm layers under pre-norm weights")
+def post_norm_layers(images, p, mask=None):
+    X, seen = qkv.encoder(qkv.image_tokens(images, p), p.layers, mask)
+    return qkv.layer_norm(X[..., 0, :], p.norm) @ p.W_R + p.b_R, tuple(seen)
+
+
 @bug("attention_rollout", "runs; the residual stream is left out and everything blurs")
 def rollout_without_the_residual(weights_by_layer):
     rollout = np.eye(weights_by_layer[0].shape[-1])

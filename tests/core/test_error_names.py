@@ -43,6 +43,7 @@ PARAMETERS = {
     "LayerNormParameters": samples.norm(),
     "KVCache": qkv.KVCache(np.ones((4, 3)), np.ones((4, 2))),
     "TransformerParameters": samples.transformer(),
+    "VisionTransformerParameters": samples.vision(),
     "LayerSizes": ACROSS,
 }
 FIELDS = [(n, f.name) for n, p in PARAMETERS.items() for f in dataclasses.fields(p)]

@@ -75,6 +75,19 @@ def transformer_parameters():
     return dataclasses.replace(p, encoder=encoder, decoder=decoder)
 
 
+def vision_parameters(n_patches=6):
+    return core.VisionTransformerParameters(
+        W_E=floats(4, D_MODEL),
+        b_E=floats(D_MODEL),
+        x_class=floats(D_MODEL),
+        P=floats(1 + n_patches, D_MODEL),
+        layers=(encoder_parameters(), encoder_parameters()),
+        norm=norm(),
+        W_R=floats(D_MODEL, 3),
+        b_R=floats(3),
+    )
+
+
 MASK = np.tri(N_Q, N_K, k=1, dtype=bool)
 EMPTY_ROW = MASK & np.array([[True], [False], [True]])
 Q, K, V = floats(2, N_Q, D_K), floats(2, N_K, D_K), floats(2, N_K, D_V)
@@ -165,6 +178,12 @@ CASES = {
         (IDS, TARGETS, transformer_parameters(), PADDING),
         (IDS[0], TARGETS[0], transformer_parameters()),
     ],
+    "cut_patches": [(floats(2, 4, 6), 2), (floats(6, 15), 3)],
+    "image_tokens": [(floats(2, 4, 6), vision_parameters())],
+    "vision_transformer": [
+        (floats(2, 4, 6), vision_parameters()),
+        (floats(2, 4, 6), vision_parameters(), np.tri(7, k=2, dtype=bool)[None]),
+    ],
     "extend_cache": [(CACHE, floats(2, 1, D_K), floats(2, 1, D_V)), (None, K, V)],
     "cached_attention": [(Q, floats(2, N_Q, D_K), floats(2, N_Q, D_V), CACHE), (K, K, V)],
 }  # fmt: skip
@@ -180,6 +199,7 @@ MODULES = {
     "DecoderLayer": decoder_parameters,
     "DecoderLayerPreNorm": decoder_parameters,
     "Transformer": transformer_parameters,
+    "VisionTransformer": vision_parameters,
 }
 MODULE_OF = {
     core.MultiHeadParameters: twins.MultiHeadAttention,
@@ -188,6 +208,7 @@ MODULE_OF = {
     core.EncoderLayerParameters: twins.EncoderLayer,
     core.DecoderLayerParameters: twins.DecoderLayer,
     core.TransformerParameters: twins.Transformer,
+    core.VisionTransformerParameters: twins.VisionTransformer,
 }
 
 

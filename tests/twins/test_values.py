@@ -89,6 +89,7 @@ def test_a_module_calls_its_function(name):
         "DecoderLayer": "decoder_layer",
         "DecoderLayerPreNorm": "decoder_layer_pre_norm",
         "Transformer": "transformer",
+        "VisionTransformer": "vision_transformer",
     }[name]
     args, twin_args = arguments(function, -1)
     number = next(i for i, a in enumerate(twin_args) if isinstance(a, torch.nn.Module))

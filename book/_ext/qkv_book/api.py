@@ -56,6 +56,7 @@ SYLLABUS = {
     "transformer": 15,
     "initial": 15,
     "decoding": 16,
+    "images": 17,
     "cache": 19,
     "grouped_heads": 19,
     "tiled": 20,

@@ -47,6 +47,12 @@ from qkv.core.grouped_heads import (
     grouped_multi_head_attention,
     repeat_kv_heads,
 )
+from qkv.core.images import (
+    VisionTransformerParameters,
+    cut_patches,
+    image_tokens,
+    vision_transformer,
+)
 from qkv.core.initial import (
     initial_decoder_layer,
     initial_encoder_layer,
@@ -135,6 +141,7 @@ __all__ = [
     "ShapeError",
     "TransformerParameters",
     "TransformerSteps",
+    "VisionTransformerParameters",
     "additive_scores",
     "attention_backward",
     "attention_flops",
@@ -155,6 +162,7 @@ __all__ = [
     "cross_attention_parameter_count",
     "cross_entropy",
     "cross_entropy_backward",
+    "cut_patches",
     "decoder",
     "decoder_layer",
     "decoder_layer_flops",
@@ -178,6 +186,7 @@ __all__ = [
     "grouped_attention",
     "grouped_multi_head_attention",
     "head_writes",
+    "image_tokens",
     "initial_decoder_layer",
     "initial_encoder_layer",
     "initial_multi_head",
@@ -233,6 +242,7 @@ __all__ = [
     "unpack_in_proj",
     "unstack_heads",
     "vector_length",
+    "vision_transformer",
     "vocabulary_scores",
     "window_mask",
     "xavier_uniform",

@@ -8,6 +8,8 @@ from qkv.data.copying import (
     letter_ids,
     letters,
 )
+from qkv.data.digits import Digits, digits
+from qkv.data.image_model import image_model
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
 from qkv.data.round_table import RoundTable, round_table
@@ -28,6 +30,7 @@ from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 __all__ = [
     "CopyModel",
     "CopySteps",
+    "Digits",
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",
@@ -45,6 +48,8 @@ __all__ = [
     "copy_model",
     "cut_word",
     "date_translation",
+    "digits",
+    "image_model",
     "letter_ids",
     "letters",
     "minilm",

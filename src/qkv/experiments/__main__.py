@@ -11,6 +11,7 @@ from qkv.experiments.engine import RESULTS, experiment, experiment_names, run_ex
 WITH_WEIGHTS = (
     "translator",
     "two_layers",
+    "images",
 )  # experiments with a function `write_weights`
 
 

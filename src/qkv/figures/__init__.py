@@ -3,6 +3,7 @@
 from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.decoded import figure_two
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
+from qkv.figures.images import accuracy_lines, deletion_curves, image_row, patch_maps
 from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
@@ -22,6 +23,7 @@ __all__ = [
     "Block",
     "Map",
     "Outcome",
+    "accuracy_lines",
     "against_offset",
     "against_width",
     "alignment_map",
@@ -30,12 +32,14 @@ __all__ = [
     "code_map",
     "cross_lines",
     "decoder_wiring",
+    "deletion_curves",
     "error_curves",
     "figure_two",
     "growing",
     "head_maps",
     "head_scores",
     "heat_map",
+    "image_row",
     "lengths",
     "letter_maps",
     "look_up_line",
@@ -44,6 +48,7 @@ __all__ = [
     "moved_rows",
     "named_rows",
     "outcomes",
+    "patch_maps",
     "projection_flow",
     "row_path",
     "row_windows",

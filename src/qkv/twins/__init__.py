@@ -23,6 +23,12 @@ from qkv.twins.grouped_heads import (
     grouped_multi_head_attention,
     repeat_kv_heads,
 )
+from qkv.twins.images import (
+    VisionTransformer,
+    cut_patches,
+    image_tokens,
+    vision_transformer,
+)
 from qkv.twins.layer import (
     DecoderLayer,
     DecoderLayerPreNorm,
@@ -95,6 +101,7 @@ __all__ = [
     "MultiHeadSteps",
     "Transformer",
     "TransformerSteps",
+    "VisionTransformer",
     "additive_scores",
     "attention_from_scores",
     "attention_steps",
@@ -106,6 +113,7 @@ __all__ = [
     "cosine_similarity",
     "cross_attention",
     "cross_entropy",
+    "cut_patches",
     "decoder",
     "decoder_layer",
     "decoder_layer_pre_norm",
@@ -122,6 +130,7 @@ __all__ = [
     "grouped_attention",
     "grouped_multi_head_attention",
     "head_writes",
+    "image_tokens",
     "kernel_regression",
     "layer_norm",
     "learned_positions",
@@ -155,6 +164,7 @@ __all__ = [
     "transformer_steps",
     "unstack_heads",
     "vector_length",
+    "vision_transformer",
     "vocabulary_scores",
     "window_mask",
 ]
