@@ -21,6 +21,7 @@ NO_TWIN = {
     "unpack_in_proj": "gives core's parameters, which a module takes",
     "xavier_uniform": "the first numbers come from a numpy Generator, by core",
     "cache_bytes": "counts, with whole numbers",
+    "pool_kv_heads": "gives core's parameters, which a module takes",
     "count_parameters": "counts core's parameters: to_core() first",
     "LayerSizes": "sizes are core's",
     "ShapeError": "errors are core's",

@@ -56,6 +56,7 @@ SYLLABUS = {
     "transformer": 15,
     "initial": 15,
     "cache": 19,
+    "cached_decoder": 19,
     "grouped_heads": 19,
     "tiled": 20,
     "counts": 20,
