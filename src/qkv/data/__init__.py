@@ -2,6 +2,7 @@
 
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
+from qkv.data.public_models import PublicModel, public_models
 from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
@@ -12,6 +13,7 @@ __all__ = [
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",
+    "PublicModel",
     "QuotedBLEU",
     "RoundTable",
     "RunningExample",
@@ -24,6 +26,7 @@ __all__ = [
     "minilm",
     "paper_bleu",
     "paper_table",
+    "public_models",
     "round_table",
     "running_example",
     "split_words",
