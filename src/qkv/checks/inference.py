@@ -539,8 +539,8 @@ def repair() -> Code:
                     ),
                 ),
                 crash=(
-                    "With an empty cache your code stopped. Which rows of `codes` did you take, and which"
-                    " shape has your mask?"
+                    "With an empty cache your code stopped. Which rows of `codes` did you take,"
+                    " and which shape has your mask?"
                 ),
             ),
             Rung(
@@ -587,7 +587,7 @@ def repair() -> Code:
             Rung(
                 "three tokens behind five",
                 lambda rng: _continue_case(rng, 5, 3),
-                "Five tokens are kept now, and three come. What was right for two behind four alone?",
+                "Five tokens are kept now, and three come. What was right for two behind four?",
                 (
                     Slip(
                         "four typed in",
