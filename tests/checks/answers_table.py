@@ -4546,7 +4546,6 @@ WRONG = {
             "does a 1 mark what is wrong",
         ),
         (lambda *a: cuts_right(*a, least=-1), "an honest cache", "every cut of an honest cache"),
-        (lambda step, whole, X: whole(X), "an honest cache", "asked for"),
         (lambda *a: cuts_right(*a, look=lambda x: x[0]), "places that begin anew", "found nothing"),
         (lambda *a: [*cuts_right(*a)[:-1], 0.0], "places that begin anew", "before the last row"),
         (lambda *a: [0.0, *cuts_right(*a)[1:]], "places that begin anew", "after the first row"),

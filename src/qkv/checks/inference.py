@@ -168,7 +168,7 @@ def breaks() -> Choice:
 @register("inference.threshold")
 def threshold() -> Number:
     """Derive how many sets make K and V as large as X."""
-    d_model, h, d = 4096, 32, 128
+    d_model, h, d = 3072, 16, 256
     answer = next(n for n in range(1, h + 1) if n * (d + d) == d_model)
     return Number(
         title="As large as X",
@@ -176,7 +176,7 @@ def threshold() -> Number:
             f"A layer has $d_{{\\text{{model}}}}$ = {d_model:,}, {h} heads, and $d_k$ = $d_v$ ="
             f" {d}. Its heads share $h_{{kv}}$ sets of keys and values. Derive, for any sizes, the"
             " $h_{kv}$ at which keeping K and V takes exactly as many bytes as keeping X. Which"
-            " number is it here?"
+            " number is it here? (It need not divide the heads: it is where the scales tip.)"
         ),
         label="Sets",
         answer=float(answer),
@@ -186,23 +186,23 @@ def threshold() -> Number:
         ),
         otherwise="How many numbers does a token leave behind in each case? Set them equal.",
         wrong=(
-            Wrong(float(h), "With a set for each head K and V take twice as much. Halve what?"),
+            Wrong(
+                float(h),
+                "With a set for each head K and V are the larger. How much does one set take?",
+            ),
+            Wrong(
+                h / 2,
+                "Half the heads is right where all heads together are as wide as X. Are they here?",
+            ),
             Wrong(
                 d_model / d,
                 "You counted keys or values, not both. What does a token leave behind?",
             ),
-            Wrong(
-                d_model / (2 * d) / 2,
-                "You halved once too often. Is X kept twice?",
-            ),
+            Wrong(d_model / (4 * d), "You halved once too often. Is X kept twice?"),
             Wrong(1.0, "With one set K and V are far smaller than X. How many fit into X's width?"),
             Wrong(
                 float(2 * d),
                 "That is the width of a key and a value. How often does it go into X's width?",
-            ),
-            Wrong(
-                d_model / (2 * d * h) * h * h,
-                "The number of heads that ask does not matter here. Which sizes do?",
             ),
         ),
         hints=(
@@ -214,8 +214,8 @@ def threshold() -> Number:
         solution=(
             "$d_{\\text{model}} = h_{kv}\\,(d_k + d_v)$, so $h_{kv} ="
             f" d_{{\\text{{model}}}} / (d_k + d_v)$ = {d_model:,} / {2 * d} = {answer}. With the"
-            " usual $d_k = d_v = d_{\\text{model}}/h$ it is half the number of heads. (X is read"
-            " once, so its bytes are fewer in every step; the multiplications are another matter.)"
+            " usual $d_k = d_v = d_{\\text{model}}/h$ it is half the number of heads; these heads are"
+            " wider. (That is the memory. The multiplications are another matter.)"
         ),
     )
 
