@@ -17,6 +17,8 @@ import numpy as np
 
 from qkv import core
 from qkv.data import paper_table, round_table, running_example
+from qkv.widgets.cache_stepper import WAYS as KEPT
+from qkv.widgets.cache_stepper import CacheStepper
 from qkv.widgets.cross_attention import CrossAttention
 from qkv.widgets.head_splitter import WAYS, HeadSplitter
 from qkv.widgets.layer_stepper import LayerStepper
@@ -206,6 +208,19 @@ def position_lab() -> list[dict[str, Any]]:
     for code in CODES:
         given = {"order": [0, 1, 2, 3, 4], "code": code, "start": 37, "causal": False}
         cases.append({**given, **PositionLab(**given).numbers()})
+    return cases
+
+
+@golden
+def cache_stepper() -> list[dict[str, Any]]:
+    """Every word, head and number of sets; what is kept changes from case to case."""
+    cases = []
+    for word in range(7):
+        for sets in (3, 1):
+            for head in range(3):
+                kept = KEPT[(word + head) % 3]
+                given = {"word": word, "kept": kept, "sets": sets, "head": head}
+                cases.append({**given, **CacheStepper(**given).numbers()})
     return cases
 
 

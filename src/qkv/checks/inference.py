@@ -214,8 +214,8 @@ def threshold() -> Number:
         solution=(
             "$d_{\\text{model}} = h_{kv}\\,(d_k + d_v)$, so $h_{kv} ="
             f" d_{{\\text{{model}}}} / (d_k + d_v)$ = {d_model:,} / {2 * d} = {answer}. With the"
-            " usual $d_k = d_v = d_{\\text{model}}/h$ it is half the number of heads; these heads are"
-            " wider. (That is the memory. The multiplications are another matter.)"
+            " usual $d_k = d_v = d_{\\text{model}}/h$ it is half the number of heads; these heads"
+            " are wider. (That is the memory. The multiplications are another matter.)"
         ),
     )
 
