@@ -36,10 +36,12 @@ test("X is the smaller of the two with three sets, and the larger with one", () 
 
 test("sentences and numbers", () => {
   const say = (/** @type {any} */ more) => sentence(state(more), cacheStep(state(more)));
-  assert.match(say({}), /^“gegessen” asks, and looks at 6 rows; head 1 most at “Apfel”, weight 0\.92\. /);
-  assert.match(say({}), /made in this step: 1 row, kept: 5\. .* 6\.0 times the multiplications of K and V kept\.$/);
-  assert.match(say({ kept: "X", sets: 1 }), /made from the kept rows of X: 6 rows, one set for all heads\./);
-  assert.match(say({ word: 0 }), /looks at 1 row; .* 1\.0 times/);
+  assert.match(say({}), /^“gegessen” looks at 6 rows, head 1 most at “Apfel”: weight 0\.92\. /);
+  assert.match(say({}), /made: 1, kept: 5\. With nothing kept this step costs 6 times what/);
+  assert.match(say({ kept: "X", sets: 1 }), /made: 6, from the kept X\./);
+  assert.match(say({ kept: "nothing" }), /made: 6, all anew\./);
+  assert.match(say({ word: 6 }), /head 1 at all alike: weight 0\.14\./);
+  assert.match(say({ word: 0 }), /looks at 1 row, head 1 most at “<s>”: weight 1\.00\. .* costs 1 times/);
   assert.deepEqual([short(2), short(-1), short(1 / 3), count(12096)], ["2", "−1", "0.33", "12,096"]);
   assert.equal(WORDS.length, 7);
 });

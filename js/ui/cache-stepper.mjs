@@ -8,7 +8,6 @@ import { number } from "./format.mjs";
 /** @typedef {ReturnType<typeof import("../math/cache-stepper.mjs").cacheStep>} Made */
 
 const COLUMNS = ["k", "k", "k", "k", "v", "v", "w"];
-const WHY = { nothing: "made", X: "from X", "K and V": "kept" };
 
 /** As short as it is exact: 2, 0.5, 0.33. @param {number} x */
 export function short(x) {
@@ -25,16 +24,18 @@ export function count(x) {
  * @param {State} state
  * @param {Made} made
  */
-export function sentence({ word, kept, sets, head }, made) {
+export function sentence({ word, kept, head }, made) {
+  const { weights } = made;
   const fresh = made.made.filter(Boolean).length;
-  const most = made.weights.indexOf(Math.max(...made.weights));
+  const largest = Math.max(...weights);
+  const most = WORDS[weights.indexOf(largest)];
+  const alike = word > 0 && largest - Math.min(...weights) < 1e-9;
   const [nothing, , both] = made.table.map((row) => row[0]);
-  const rows = (/** @type {number} */ n) => `${n} ${n === 1 ? "row" : "rows"}`;
-  const where = kept === "X" ? "from the kept rows of X" : "in this step";
+  const after = { nothing: ", all anew", X: ", from the kept X", "K and V": `, kept: ${word}` }[kept];
   return (
-    `“${WORDS[word]}” asks, and looks at ${rows(word + 1)}; head ${head + 1} most at “${WORDS[most]}”, weight ${number(made.weights[most])}. ` +
-    `Keys and values made ${where}: ${rows(fresh)}${kept === "K and V" ? `, kept: ${word}` : ""}${sets === 1 ? ", one set for all heads" : ""}. ` +
-    `With nothing kept the step takes ${number(nothing / both, 1)} times the multiplications of K and V kept.`
+    `“${WORDS[word]}” looks at ${word + 1} ${word ? "rows" : "row"}, head ${head + 1} ${alike ? "at all alike" : `most at “${most}”`}: weight ${number(largest)}. ` +
+    `Rows of K and V made: ${fresh}${after}. ` +
+    `With nothing kept this step costs ${number(nothing / both, 0)} times what it costs with K and V kept.`
   );
 }
 
@@ -79,7 +80,7 @@ export function cacheView() {
         const fresh = there && made.made[t] === 1;
         set(row, { class: there ? (fresh ? "qkv-cache-made" : "qkv-cache-kept") : "qkv-cache-later" });
         write(mark, there ? (fresh ? "■" : "□") : "");
-        write(status, !there ? "" : t === state.word ? "new" : WHY[state.kept]);
+        write(status, !there ? "" : t === state.word ? "new" : fresh ? "made" : "kept");
         const values = there ? [...made.k[t], ...made.v[t]].map(short).concat(number(made.weights[t])) : COLUMNS.map(() => "");
         cells.forEach((cell, c) => write(cell, values[c]));
         cells[6].style.setProperty("--shade", there ? `${Math.round(50 * made.weights[t])}%` : "0%");

@@ -70,7 +70,7 @@ def test_numbers_kept():
     assert [row[2] for row in CacheStepper(sets=1).numbers()["table"]] == [0, 48, 36]
     _, _, cache = qkv.cached_self_attention(ex.X_target[:6], CacheStepper(sets=1).parameters)
     assert cache.k.size + cache.v.size == 36
-    assert 2 * 36 == qkv.cache_bytes(6, 1, 4, 2)
+    assert qkv.cache_bytes(6, 1, 4, 2) == 2 * 36
 
 
 def test_the_first_state_teaches():

@@ -1,4 +1,4 @@
-"""Write n tokens with nothing kept, with the rows X kept, and with keys and values kept (chapter 19).
+"""Write n tokens with nothing kept, with X kept, and with keys and values kept (chapter 19).
 
 A decoder of four layers with random numbers, alone, without a memory; greedy, one sentence, float32
 on one thread. All three ways write the same tokens. The cache is joined anew in every step, as

@@ -22,8 +22,8 @@ __all__ = ["CacheStepper"]
 
 CAPTION = (
     "The German side of the running example, written by three heads. A full square: this row of K"
-    " and V is made in this step; an empty one: it is kept from before. One set for all heads is the"
-    " mean of the three heads' matrices."
+    " and V is made in this step; an empty one: it is kept from before. One set for all heads is"
+    " made by the mean of the three heads' matrices."
 )
 WORDS = running_example().tokens_target
 WAYS = ("nothing", "X", "K and V")
