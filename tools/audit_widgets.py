@@ -13,6 +13,7 @@ import numpy as np
 from playwright.async_api import Locator, Page
 
 from qkv.widgets import (
+    CacheStepper,
     CrossAttention,
     DotProduct,
     HeadSplitter,

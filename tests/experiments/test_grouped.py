@@ -1,4 +1,4 @@
-"""The second experiment of chapter 19: its task, its layers, its ways to share, and a seed again."""
+"""The second experiment of chapter 19: its task, its layers, its ways to share, a seed again."""
 
 import numpy as np
 import pytest
