@@ -1,4 +1,4 @@
-"""The first experiment of chapter 19: three ways that write the same, their counts, and no times."""
+"""The first experiment of chapter 19: three ways that write the same, and their counts."""
 
 import numpy as np
 import pytest
