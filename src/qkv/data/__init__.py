@@ -6,6 +6,15 @@ from qkv.data.public_models import PublicModel, public_models
 from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
+from qkv.data.translations import (
+    Translation,
+    alignment_error_rate,
+    date_translation,
+    number_translation,
+    translation_text,
+    translation_vocabulary,
+)
+from qkv.data.translator import translator
 from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
@@ -19,11 +28,15 @@ __all__ = [
     "RunningExample",
     "Sentences",
     "Terrain",
+    "Translation",
     "UnknownWordError",
     "WordPieces",
     "WordVectors",
+    "alignment_error_rate",
     "cut_word",
+    "date_translation",
     "minilm",
+    "number_translation",
     "paper_bleu",
     "paper_table",
     "public_models",
@@ -31,6 +44,9 @@ __all__ = [
     "running_example",
     "split_words",
     "terrain",
+    "translation_text",
+    "translation_vocabulary",
+    "translator",
     "word_pieces",
     "word_vectors",
 ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ N_LAYERS, N_WORDS = 4, 211
 LENGTHS = (16, 32, 64, 128, 256, 512)
 KEPT = ("nothing", "X", "K and V")
 
-Kept = list[Tensor | twins.KVCache | None]
+Kept = list[Any]  # by layer: None, rows X, or a KVCache
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def _of_rows(x: Tensor, layer: twins.EncoderLayer, old: Tensor | None) -> tuple:
 
 def write(writer: Writer, n: int, way: str) -> tuple[list[int], Tensor, float]:
     """Return the n tokens written after token 0, their rows, and the seconds."""
-    ids, kept, rows = [0], [None] * N_LAYERS, []
+    ids, rows = [0], []
+    kept: Kept = [None] * N_LAYERS
     start = time.perf_counter()
     with torch.no_grad():
         for _ in range(n):
