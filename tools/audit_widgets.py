@@ -13,6 +13,7 @@ import numpy as np
 from playwright.async_api import Locator, Page
 
 from qkv.widgets import (
+    CacheStepper,
     CrossAttention,
     DotProduct,
     HeadSplitter,
@@ -247,6 +248,28 @@ async def induction_trace(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the probabilities are not what core computes")
 
 
+async def cache_stepper(page: Page, figure: Locator) -> None:
+    """Go back a word, keep something else, share the keys, look through another head."""
+    names = ["word", "kept", "sets", "head"]
+    kept, sets, head = (
+        figure.locator(".qkv-strip").nth(n).locator("input:checked") for n in (1, 2, 3)
+    )
+    presses = [
+        (figure.get_by_role("button", name="Back"), "Enter"),
+        (kept, "ArrowLeft"),
+        (sets, "ArrowRight"),
+        (head, "ArrowRight"),
+    ]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = CacheStepper(**now).numbers()
+        cells = figure.locator(f".qkv-cache-table tr:nth-child(-n+{now['word'] + 2}) .qkv-cache-w")
+        if _differ(await cells.all_inner_texts(), made["weights"], 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        bill = await figure.locator(".qkv-cache-bill td").all_inner_texts()
+        if [int(text.replace(",", "")) for text in bill] != np.ravel(made["table"]).tolist():
+            raise WrongError(f"after {key} it shows {bill}, core counts {made['table']}")
+
+
 async def layer_stepper(page: Page, figure: Locator) -> None:
     """Step once, choose another order, then another token."""
     names = ["layer", "token", "place", "order", "residual"]
@@ -400,6 +423,7 @@ async def patch_attention(page: Page, figure: Locator) -> None:
 
 
 WIDGETS: dict[str, Test] = {
+    "cache-stepper": cache_stepper,
     "cross-attention": cross_attention,
     "dot-product": dot_product,
     "head-splitter": head_splitter,

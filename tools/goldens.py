@@ -26,6 +26,8 @@ from qkv.data import (
     running_example,
     translation_vocabulary,
 )
+from qkv.widgets.cache_stepper import WAYS as KEPT
+from qkv.widgets.cache_stepper import CacheStepper
 from qkv.widgets.cross_attention import CrossAttention
 from qkv.widgets.head_splitter import WAYS, HeadSplitter
 from qkv.widgets.induction_trace import InductionTrace
@@ -304,6 +306,19 @@ def patch_attention() -> list[dict[str, Any]]:
             weights = made.numbers()["weights"]
             looks.append({"layer": layer, "view": view, "weights": weights})
         cases.append({"ink": ink, "scores": made.numbers()["scores"], "looks": looks})
+    return cases
+
+
+@golden
+def cache_stepper() -> list[dict[str, Any]]:
+    """Every word, head and number of sets; what is kept changes from case to case."""
+    cases = []
+    for word in range(7):
+        for sets in (3, 1):
+            for head in range(3):
+                kept = KEPT[(word + head) % 3]
+                given = {"word": word, "kept": kept, "sets": sets, "head": head}
+                cases.append({**given, **CacheStepper(**given).numbers()})
     return cases
 
 

@@ -2895,6 +2895,110 @@ def copies_by_the_chapter(say):
     return copies_share(say, texts(np.random.default_rng(3), 60).ids)
 
 
+# --- inference -----------------------------------------------------------------------------------
+
+
+def step_right(x, k, v, W_Q, W_K, W_V, shift=0, root=None, masked=True, old=True):
+    n_old = len(k)
+    k_all, v_all = np.vstack([k[: n_old * old], x @ W_K]), np.vstack([v[: n_old * old], x @ W_V])
+    s = x @ W_Q @ k_all.T / np.sqrt(root or k.shape[1])
+    if masked:
+        s = np.where(np.tri(len(x), len(k_all), k=len(k_all) - len(x) + shift) > 0, s, -np.inf)
+    return share(s) @ v_all, k_all, v_all
+
+
+def step_by_rows(x, k, v, W_Q, W_K, W_V):
+    out = []
+    for row in x:
+        k, v = np.vstack([k, row @ W_K]), np.vstack([v, row @ W_V])
+        out.append(share(k @ (row @ W_Q) / k.shape[1] ** 0.5) @ v)
+    return np.array(out).tolist(), k, v
+
+
+def step_old_only(x, k, v, W_Q, W_K, W_V):
+    _, k_all, v_all = step_right(x, k, v, W_Q, W_K, W_V)
+    return share(x @ W_Q @ k.T / np.sqrt(k.shape[1])) @ v, k_all, v_all
+
+
+def step_corner(x, k, v, W_Q, W_K, W_V):
+    return step_right(x, k, v, W_Q, W_K, W_V, shift=-len(k))
+
+
+def step_keeps_q(x, k, v, W_Q, W_K, W_V):
+    out, _, v_all = step_right(x, k, v, W_Q, W_K, W_V)
+    return out, np.vstack([k, x @ W_Q]), v_all
+
+
+def step_front(x, k, v, W_Q, W_K, W_V):
+    k, v = np.vstack([x @ W_K, k]), np.vstack([x @ W_V, v])
+    return share(x @ W_Q @ k.T / np.sqrt(k.shape[1])) @ v, k, v
+
+
+def go_on(e, codes, k, v, W_Q, W_K, W_V, place=True, shift=True, **more):
+    place = len(k) if place is True else int(place)
+    shift = 0 if shift is True else (shift if shift is not False else -len(k))
+    x = e + codes[place : place + len(e)]
+    return step_right(x, k, v, W_Q, W_K, W_V, shift=shift, **more)[0]
+
+
+def go_on_one_place(e, codes, k, v, *W):
+    place = np.full(len(e), len(k)) if len(k) else np.arange(len(e))
+    return go_on(e, codes[place], k, v, *W, place=False)
+
+
+def go_on_by_rows(e, codes, k, v, W_Q, W_K, W_V):
+    return step_by_rows(e + codes[len(k) :][: len(e)], k, v, W_Q, W_K, W_V)[0]
+
+
+def sets_of(q, k, v, of_k=None, of_v=None):
+    heads, times = np.arange(len(q)), len(q) // len(k)
+    of_k = heads // times if of_k is None else np.asarray(of_k)
+    of_v = heads // times if of_v is None else np.asarray(of_v)
+    return share(q @ k[of_k].swapaxes(1, 2) / np.sqrt(q.shape[-1])) @ v[of_v]
+
+
+def in_turn(q, k):
+    return np.arange(len(q)) % len(k)
+
+
+def sets_folded(q, k, v):
+    folded = q.reshape(len(k), -1, q.shape[-1])
+    out = share(folded @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])) @ v
+    return out.reshape(*q.shape[:2], -1)
+
+
+def cuts_right(step, whole, X, least=1e-9, cut=None, look=lambda a: a):
+    found, want = [], whole(X)
+    for m in range(1, len(X)):
+        first, cache = step(X[:m], None)
+        both = np.vstack([first, step(X[m:], cache)[0]])
+        found.append(float(np.abs(look(both) - look(want)).max() > least))
+    return found
+
+
+def cuts_anew(step, whole, X):
+    return [
+        float(np.abs(step(X[m:], None)[0] - whole(X)[m:]).max() > 1e-9) for m in range(1, len(X))
+    ]
+
+
+def cuts_row_by_row(step, whole, X):
+    cache, out = None, []
+    for row in X:
+        got, cache = step(row[None], cache)
+        out.append(got[0])
+    return (np.abs(np.array(out) - whole(X)).max(axis=1) > 1e-9)[1:].astype(float)
+
+
+def cuts_allclose(step, whole, X):
+    found = []
+    for m in range(1, len(X)):
+        first, cache = step(X[:m], None)
+        both = np.concatenate([first, step(X[m:], cache)[0]])
+        found.append(float(not np.allclose(both, whole(X), rtol=0, atol=1e-10)))
+    return found
+
+
 WRONG = {
     "images.patches": [
         (lambda x, a, b: cut_loop(x, a, b, turned=True), "one patch", "go downwards first"),
@@ -5061,6 +5165,128 @@ WRONG = {
         ),
         (lambda say: copies_share(say, copies_texts(), 0.4), "often right", "seven rows of ten"),
     ],
+    "inference.step": [
+        (lambda x, k, v, *W: (step_right(x, k, v, *W)[0], k, v), "the first token", "as it came"),
+        (step_keeps_q, "the first token", "where the key should be"),
+        (step_old_only, "the first token", "your code stopped"),
+        (lambda *a: step_right(*a, old=False), "one more token", "forgets what was kept"),
+        (step_front, "one more token", "stand before the old ones"),
+        (lambda *a: step_right(*a, root=1), "one more token", "the bare dot products"),
+        (lambda *a: step_right(*a, root=a[1].shape[1] ** 2), "one more token", "which power"),
+        (step_corner, "one more token", "the first key and no other"),
+        (
+            lambda x, k, v, *W: (
+                step_right(x, k, v, *W)[0],
+                *(a[len(k) :] for a in step_right(x, k, v, *W)[1:]),
+            ),
+            "one more token",
+            "the new rows of k and v alone",
+        ),
+        (lambda *a: step_right(*a, masked=False), "three at once", "the two after it"),
+        (lambda *a: step_right(*a, shift=1), "three at once", "one key too many"),
+    ],
+    "inference.repair": [
+        (lambda *a: go_on(*a, masked=False), "an empty cache", "took the mask away"),
+        (
+            lambda e, codes, *more: go_on(e, codes[1:], *more),
+            "an empty cache",
+            "stands at place 1",
+        ),
+        (lambda e, codes, *more: go_on(e, 0 * codes, *more), "an empty cache", "left the codes"),
+        (
+            lambda *a: go_on(*a, place=len(a[2]) - 1),
+            "an empty cache",
+            "Which rows of `codes` did you take",
+        ),
+        (
+            lambda *a: go_on(*a, place=False, shift=False),
+            "two tokens behind four",
+            "Which lines do not use",
+        ),
+        (lambda *a: go_on(*a, place=False), "two tokens behind four", "of the places 0 and 1"),
+        (lambda *a: go_on(*a, shift=False), "two tokens behind four", "the first keys and no"),
+        (
+            lambda *a: go_on(*a, masked=len(a[2]) == 0),
+            "two tokens behind four",
+            "each other both ways",
+        ),
+        (go_on_one_place, "two tokens behind four", "the code of one place"),
+        (
+            lambda *a: go_on(*a, place=min(4, len(a[2])), shift=min(4, len(a[2])) - len(a[2])),
+            "three tokens behind five",
+            "A 4 stands in your code",
+        ),
+    ],
+    "inference.groups": [
+        (
+            lambda q, k, v: sets_of(q, k, v, [0] * len(q), [0] * len(q)),
+            "a set for each head",
+            "use the first set",
+        ),
+        (lambda q, k, v: sets_of(q, k[::-1], v[::-1]), "a set for each head", "the last set"),
+        (
+            lambda q, k, v: sets_of(q, 0 * k + k.mean(0), 0 * v + v.mean(0)),
+            "a set for each head",
+            "mixed the sets",
+        ),
+        (
+            lambda q, k, v: sets_of(q * q.shape[-1] ** 0.5, k, v),
+            "a set for each head",
+            "the bare dot products",
+        ),
+        (
+            lambda q, k, v: sets_of(q * (q.shape[-1] / len(q)) ** 0.5, k, v),
+            "a set for each head",
+            "root of the number of heads",
+        ),
+        (lambda q, k, v: sets_of(0 * q + q[:1], k, v), "a set for each head", "head's question"),
+        (
+            lambda q, k, v: sets_of(0 * q + q.mean(0), k, v),
+            "a set for each head",
+            "mean of the queries",
+        ),
+        (
+            lambda q, k, v: share(q @ k.swapaxes(1, 2) / q.shape[-1] ** 0.5) @ v,
+            "two groups of three",
+            "in which order",
+        ),
+        (
+            lambda q, k, v: sets_of(q, k, v, in_turn(q, k), in_turn(q, k)),
+            "two groups of three",
+            "dealt the sets out",
+        ),
+        (
+            lambda q, k, v: sets_of(q, k, v, in_turn(q, k)),
+            "two groups of three",
+            "your keys in turn",
+        ),
+        (
+            lambda q, k, v: sets_of(q, k, v, None, in_turn(q, k)),
+            "two groups of three",
+            "your values in turn",
+        ),
+    ],
+    "inference.test": [
+        (cuts_anew, "an honest cache", "every cut of an honest cache"),
+        (
+            lambda *a: [1 - x for x in cuts_right(*a)],
+            "an honest cache",
+            "does a 1 mark what is wrong",
+        ),
+        (lambda *a: cuts_right(*a, least=-1), "an honest cache", "every cut of an honest cache"),
+        (lambda *a: cuts_right(*a, look=lambda x: x[0]), "places that begin anew", "found nothing"),
+        (lambda *a: [*cuts_right(*a)[:-1], 0.0], "places that begin anew", "before the last row"),
+        (lambda *a: [0.0, *cuts_right(*a)[1:]], "places that begin anew", "after the first row"),
+        (cuts_row_by_row, "a single new row", "one second piece"),
+        (
+            lambda *a: [cuts_right(*a)[0]] * (len(a[2]) - 1),
+            "a single new row",
+            "does a single row come second",
+        ),
+        (lambda *a: cuts_right(*a, look=lambda x: x[-1]), "several new rows", "last row alone"),
+        (lambda *a: cuts_right(*a, look=lambda x: x.sum(1)), "two that cancel", "sums of rows"),
+        (lambda *a: cuts_right(*a, least=1e-4), "a little off", "small differences pass"),
+    ],
 }
 
 RIGHT = {
@@ -5227,4 +5453,8 @@ RIGHT = {
     ],
     "two_layers.letter_table": [table_of, table_by_loop],
     "two_layers.copies": [copies_right, copies_by_the_chapter],
+    "inference.step": [step_by_rows, step_right],
+    "inference.repair": [go_on, go_on_by_rows],
+    "inference.groups": [sets_of, sets_folded],
+    "inference.test": [cuts_right, cuts_allclose],
 }

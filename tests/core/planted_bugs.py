@@ -849,6 +849,74 @@ def no_mask_behind_a_cache(q, k, v, cache=None):
     return *qkv.scaled_dot_product_attention(q, longer.k, longer.v), longer
 
 
+@bug("cached_self_attention", "right for one row at a time; several new rows see each other")
+def no_mask_among_new_rows(X, p, cache=None, mask=None):
+    k, v = qkv.project_heads(X, p.W_K, p.b_K), qkv.project_heads(X, p.W_V, p.b_V)
+    longer = qkv.extend_cache(cache, k, v)
+    q = qkv.project_heads(X, p.W_Q, p.b_Q)
+    heads, weights = qkv.grouped_attention(q, longer.k, longer.v)
+    return qkv.project(qkv.merge_heads(heads), p.W_O, p.b_O), weights, longer
+
+
+@bug("cached_self_attention", "right without pads; pads in the cache are looked at ever after")
+def mask_of_new_keys_alone(X, p, cache=None, mask=None):
+    if mask is not None:
+        mask = np.array(mask)
+        mask[..., : mask.shape[-1] - X.shape[-2]] = True
+    return qkv.cached_self_attention(X, p, cache, mask)
+
+
+@bug("cached_self_attention", "right for heads of their own; groups are handed out in turn")
+def groups_in_turn_behind_a_cache(X, p, cache=None, mask=None):
+    times = p.n_heads // p.n_kv_heads
+    turned = [np.tile(a, (times, 1, 1)) for a in (p.W_K, p.W_V)]
+    biases = [np.tile(b, (times, 1)) for b in (p.b_K, p.b_V)]
+    tiled = qkv.MultiHeadParameters(p.W_Q, *turned, p.W_O, p.b_Q, *biases, p.b_O)
+    output, weights, longer = qkv.cached_self_attention(X, tiled, cache, mask)
+    return output, weights, longer
+
+
+@bug("memory_cache", "runs; every head gets keys without their bias")
+def memory_without_a_bias(memory, p):
+    return qkv.KVCache(qkv.project_heads(memory, p.W_K), qkv.project_heads(memory, p.W_V, p.b_V))
+
+
+@bug("cached_decoder_layer", "right at the first call; the layer forgets what it has read")
+def layer_forgets_its_cache(X, of_memory, p, cache=None, memory_mask=None):
+    return qkv.cached_decoder_layer(X, of_memory, p, None, memory_mask)
+
+
+@bug("cached_decoder_layer", "right for sentences of one length; pads of the memory are read")
+def pads_of_the_memory_are_read(X, of_memory, p, cache=None, memory_mask=None):
+    return qkv.cached_decoder_layer(X, of_memory, p, cache)
+
+
+@bug("cached_decoder", "right for one layer; all layers share the first one's cache")
+def one_cache_for_all_layers(X, of_memory, layers, caches=None, memory_mask=None):
+    shared = None if caches is None else [caches[0]] * len(layers)
+    return qkv.cached_decoder(X, of_memory, layers, shared, memory_mask)
+
+
+@bug("pool_kv_heads", "right shapes; heads far apart are pooled, so each asks the wrong group")
+def pooled_in_turn(p, n_kv_heads):
+    import dataclasses
+
+    new = {
+        name: np.stack([getattr(p, name)[g::n_kv_heads].mean(axis=0) for g in range(n_kv_heads)])
+        for name in ("W_K", "W_V", "b_K", "b_V")
+        if getattr(p, name) is not None
+    }
+    return dataclasses.replace(p, **new)
+
+
+@bug("pool_kv_heads", "keys are three times as long, and weights too sharp")
+def pooled_by_a_sum(p, n_kv_heads):
+    import dataclasses
+
+    shared, times = qkv.pool_kv_heads(p, n_kv_heads), p.n_kv_heads // n_kv_heads
+    return dataclasses.replace(shared, W_K=times * shared.W_K, W_V=times * shared.W_V)
+
+
 @bug("extend_cache", "runs; the newest word stands first")
 def new_keys_in_front(cache, k, v):
     if cache is None:

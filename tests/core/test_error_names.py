@@ -23,6 +23,8 @@ INNER_NAMES = {  # functions of one line hand their arguments on, and the inner 
     ("decoder_layer", "memory"): "X_kv",
     ("decoder_layer", "memory_mask"): "mask",
     ("decoder", "memory_mask"): "mask",
+    ("cached_decoder", "memory_mask"): "mask",
+    ("cached_decoder_layer", "memory_mask"): "mask",
     ("decoder_layer_pre_norm", "memory"): "X_kv",
     ("decoder_layer_pre_norm", "memory_mask"): "mask",
     ("rotary_attention", "q"): "x",

@@ -99,6 +99,9 @@ HEADS = with_biases(core.initial_multi_head(RNG, CROSS_SIZES))
 SCORES = np.where(EMPTY_ROW, floats(2, N_Q, N_K), -np.inf)
 IDS, TARGETS = RNG.integers(0, 11, (2, N_K)), RNG.integers(0, 23, (2, N_Q))
 CACHE = core.KVCache(K, V)
+OF_HEADS = core.KVCache(floats(2, N_HEADS, N_K, D_K), floats(2, N_HEADS, N_K, D_V))
+OF_MEMORY = core.memory_cache(MEMORY, HEADS)
+OF_OLD_AND_NEW = RNG.random((2, 1, N_K + N_Q)) < 0.8
 
 CASES = {
     "softmax": [(SCORES,)],
@@ -186,6 +189,16 @@ CASES = {
     ],
     "extend_cache": [(CACHE, floats(2, 1, D_K), floats(2, 1, D_V)), (None, K, V)],
     "cached_attention": [(Q, floats(2, N_Q, D_K), floats(2, N_Q, D_V), CACHE), (K, K, V)],
+    "memory_cache": [(MEMORY, HEADS), (MEMORY[0], grouped_parameters())],
+    "cached_self_attention": [
+        (X, encoder_parameters().attention, OF_HEADS, OF_OLD_AND_NEW),
+        (X, encoder_parameters().attention),
+    ],
+    "cached_decoder_layer": [(X, OF_MEMORY, decoder_parameters(), OF_HEADS, PADDING)],
+    "cached_decoder": [
+        (X, (OF_MEMORY,) * 2, (decoder_parameters(), decoder_parameters()), (OF_HEADS,) * 2),
+        (X, (OF_MEMORY,), (decoder_parameters(),), None, PADDING),
+    ],
 }  # fmt: skip
 CALLS = [(name, number) for name, calls in CASES.items() for number in range(len(calls))]
 
@@ -218,6 +231,8 @@ def to_torch(value):
         return twins.KVCache(torch.from_numpy(value.k.copy()), torch.from_numpy(value.v.copy()))
     if type(value) in MODULE_OF:
         return MODULE_OF[type(value)](value)
+    if isinstance(value, tuple) and isinstance(value[0], core.KVCache):
+        return tuple(to_torch(v) for v in value)
     if isinstance(value, tuple):
         return torch.nn.ModuleList(to_torch(v) for v in value)
     if isinstance(value, np.ndarray):

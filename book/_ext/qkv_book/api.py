@@ -58,6 +58,7 @@ SYLLABUS = {
     "decoding": 16,
     "images": 17,
     "cache": 19,
+    "cached_decoder": 19,
     "grouped_heads": 19,
     "tiled": 20,
     "counts": 20,

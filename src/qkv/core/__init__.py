@@ -2,6 +2,12 @@
 
 from qkv.core.bias import attention_with_bias
 from qkv.core.cache import KVCache, cached_attention, extend_cache
+from qkv.core.cached_decoder import (
+    cached_decoder,
+    cached_decoder_layer,
+    cached_self_attention,
+    memory_cache,
+)
 from qkv.core.counts import (
     LayerSizes,
     attention_flops,
@@ -45,6 +51,7 @@ from qkv.core.gradients import (
 from qkv.core.grouped_heads import (
     grouped_attention,
     grouped_multi_head_attention,
+    pool_kv_heads,
     repeat_kv_heads,
 )
 from qkv.core.images import (
@@ -153,6 +160,9 @@ __all__ = [
     "bilinear_scores",
     "cache_bytes",
     "cached_attention",
+    "cached_decoder",
+    "cached_decoder_layer",
+    "cached_self_attention",
     "causal_mask",
     "cosine_scores",
     "cosine_similarity",
@@ -196,6 +206,7 @@ __all__ = [
     "layer_norm_backward",
     "layer_norm_parameter_count",
     "learned_positions",
+    "memory_cache",
     "merge_attention",
     "merge_heads",
     "multi_head_attention",
@@ -209,6 +220,7 @@ __all__ = [
     "pack_in_proj",
     "padding_mask",
     "partial_attention",
+    "pool_kv_heads",
     "project",
     "project_backward",
     "project_flops",

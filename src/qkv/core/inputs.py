@@ -441,6 +441,14 @@ def as_cache_entries(k: object, v: object) -> tuple[Array, Array]:
     return k, as_values(k, v)
 
 
+def as_kv_head_count(n_kv_heads: object, n_heads: int) -> int:
+    """Return `n_kv_heads` as a size that divides the number of heads there are."""
+    n = as_size("n_kv_heads", n_kv_heads)
+    if n_heads % n:
+        raise ValueError(f"n_kv_heads must divide the {n_heads} heads of W_K, got {n}")
+    return n
+
+
 def check_cache_goes_on(cache: Any, k: Array, v: Array) -> None:
     """Refuse keys and values of another width or batch than those of the cache."""
     for name, old, new in (("k", cache.k, k), ("v", cache.v, v)):
@@ -449,6 +457,15 @@ def check_cache_goes_on(cache: Any, k: Array, v: Array) -> None:
                 f"{name} must be like the cache's in all but its number of rows:"
                 f" cache.{name} is {old.shape}, {name} is {new.shape}"
             )
+
+
+def as_caches(name: str, caches: object, n_layers: int) -> tuple[Any, ...]:
+    """Return caches as a tuple with one for each layer."""
+    if not isinstance(caches, Sequence):
+        raise ValueError(f"{name} must be a sequence of caches, got {type(caches).__name__}")
+    if len(caches) != n_layers:
+        raise ValueError(f"{name} must have one cache a layer, {n_layers}, got {len(caches)}")
+    return tuple(caches)
 
 
 def check_rows_last(P: Array, n: int) -> None:

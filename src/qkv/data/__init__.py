@@ -12,6 +12,7 @@ from qkv.data.digits import Digits, digits
 from qkv.data.image_model import image_model
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
+from qkv.data.public_models import PublicModel, public_models
 from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
@@ -34,6 +35,7 @@ __all__ = [
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",
+    "PublicModel",
     "QuotedBLEU",
     "RoundTable",
     "RunningExample",
@@ -56,6 +58,7 @@ __all__ = [
     "number_translation",
     "paper_bleu",
     "paper_table",
+    "public_models",
     "round_table",
     "running_example",
     "split_words",

@@ -4,6 +4,7 @@ from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.decoded import figure_two
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
 from qkv.figures.images import accuracy_lines, deletion_curves, image_row, patch_maps
+from qkv.figures.inference import against_length, cache_sizes, made_and_kept
 from qkv.figures.layer import by_depth, row_path, two_orders
 from qkv.figures.learning import Map, loss_curves, signed_maps
 from qkv.figures.look_up import error_curves, look_up_line
@@ -24,11 +25,13 @@ __all__ = [
     "Map",
     "Outcome",
     "accuracy_lines",
+    "against_length",
     "against_offset",
     "against_width",
     "alignment_map",
     "by_depth",
     "by_place",
+    "cache_sizes",
     "code_map",
     "cross_lines",
     "decoder_wiring",
@@ -44,6 +47,7 @@ __all__ = [
     "letter_maps",
     "look_up_line",
     "loss_curves",
+    "made_and_kept",
     "masked_map",
     "moved_rows",
     "named_rows",

@@ -13,6 +13,12 @@ the same fields. Nothing else in qkv imports torch::
 
 from qkv.twins.bias import attention_with_bias
 from qkv.twins.cache import KVCache, cached_attention, extend_cache
+from qkv.twins.cached_decoder import (
+    cached_decoder,
+    cached_decoder_layer,
+    cached_self_attention,
+    memory_cache,
+)
 from qkv.twins.cross_attention import cross_attention, self_attention
 from qkv.twins.dot_product import cosine_similarity, dot_product, dot_product_scores, vector_length
 from qkv.twins.embeddings import embed, vocabulary_scores
@@ -108,6 +114,9 @@ __all__ = [
     "attention_with_bias",
     "bilinear_scores",
     "cached_attention",
+    "cached_decoder",
+    "cached_decoder_layer",
+    "cached_self_attention",
     "causal_mask",
     "cosine_scores",
     "cosine_similarity",
@@ -134,6 +143,7 @@ __all__ = [
     "kernel_regression",
     "layer_norm",
     "learned_positions",
+    "memory_cache",
     "merge_heads",
     "multi_head_attention",
     "multi_head_attention_einsum",

@@ -8,6 +8,7 @@ from typing import Any
 
 _MODULES = {
     "BookWidget": "base",
+    "CacheStepper": "cache_stepper",
     "CrossAttention": "cross_attention",
     "DotProduct": "dot_product",
     "HeadSplitter": "head_splitter",
@@ -29,6 +30,7 @@ _MODULES = {
 }
 __all__ = [
     "BookWidget",
+    "CacheStepper",
     "CrossAttention",
     "DotProduct",
     "HeadSplitter",
