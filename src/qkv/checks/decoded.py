@@ -127,7 +127,7 @@ def count() -> Number:
         prompt=(
             f"The paper's big model (Table 3) has {layers} layers on each side, h = {heads} heads"
             f" and `d_model` = {d_model}; with `d_k` = `d_v` = {d_k}, how many millions of weights"
-            " do all its $W_i^Q$, $W_i^K$ and $W_i^V$ hold together? Give it to two decimals."
+            " do all its triples of matrices hold together? Give it to two decimals."
         ),
         label="Million weights",
         answer=round(weights / 1e6, 2),
@@ -174,6 +174,11 @@ def count() -> Number:
     )
 
 
+def _rows(W: np.ndarray) -> str:
+    """Return a matrix of whole numbers as a list of its rows."""
+    return str(W.astype(int).tolist())
+
+
 @register("decoded.fold")
 def fold() -> Number:
     """Derive the one matrix that does the work of two, and compute an entry."""
@@ -184,11 +189,9 @@ def fold() -> Number:
     return Number(
         title="Two matrices, one matrix",
         prompt=(
-            "A slide makes $q = xW$ and then $q_i = qW_i$, with\n\n"
-            r"$$W = \begin{bmatrix} 1 & 2 \\ 0 & -1 \\ 3 & 1 \end{bmatrix}, \qquad"
-            r" W_i = \begin{bmatrix} 2 & 0 & 1 \\ -1 & 4 & 3 \end{bmatrix} .$$"
-            "\n\nDerive the single matrix that the paper would call $W_i^Q$. What stands in its"
-            " first row and second column?"
+            f"A slide makes `q = x @ W` and then `q_i = q @ W_i`, with `W = {_rows(W)}` and"
+            f" `W_i = {_rows(W_i)}`. Derive the single matrix that the paper would call $W_i^Q$."
+            " What stands in its first row and second column?"
         ),
         label="The entry",
         answer=float(folded[0, 1]),
@@ -210,7 +213,7 @@ def fold() -> Number:
             "So W_i^Q is W W_i. The entry is a row of W times a column of W_i.",
             f"Row ({row}) times column ({column}).",
         ),
-        solution=f"$W_i^Q = WW_i$; the entry is $1 \\cdot 0 + 2 \\cdot 4 = {folded[0, 1]:g}$.",
+        solution=f"The matrix is `W @ W_i`; the entry is 1 · 0 + 2 · 4 = {folded[0, 1]:g}.",
     )  # fmt: skip
 
 
@@ -400,7 +403,7 @@ def to_code() -> Choice:
             "In cross-attention that argument is what the encoder puts out.",
             "One array times the matrix of one head.",
         ),
-        solution="`memory @ W_K[i]`: the paper's K is the array $X_{kv}$, here the memory.",
+        solution="`memory @ W_K[i]`: the paper's K is the array `X_kv`, here the memory.",
     )
 
 
@@ -428,17 +431,17 @@ def to_paper() -> Choice:
                 is_it(layer.W_V[1]),
             ),
             Option(
-                "$V$ in MultiHead",
+                "the V of MultiHead",
                 "That array is as wide as the memory. Over which letter does the einsum sum?",
                 is_it(X_kv),
             ),
             Option(
-                "$\\mathrm{head}_i$",
+                "head_i",
                 "A head has a row for each query. Where is a query in this line?",
                 is_it(steps.output[1]),
             ),
             Option(
-                "$VW_i^V$, which Attention calls $V$",
+                "$VW_i^V$, which Attention calls V",
                 "One row for each token that is asked, one matrix a head: the values of head i.",
                 is_it(steps.v[1]),
             ),
@@ -449,7 +452,7 @@ def to_paper() -> Choice:
             "`A[i]` equals `X_kv @ W_V[i]`.",
         ),
         solution=(
-            "`A[i]` is `X_kv @ W_V[i]`. The paper writes $VW_i^V$ for it in head_i, and $V$ once it"
+            "`A[i]` is `X_kv @ W_V[i]`. The paper writes $VW_i^V$ for it in head_i, and V once it"
             " is inside Attention."
         ),
     )
@@ -654,10 +657,10 @@ def fold_code() -> Code:
         function="fold",
         returns=("W_Q", "b_Q"),
         prompt=(
-            "A layer computes $q = xW + b$ and then, for each head, $q_i = q\\,W_i$. Derive the one"
-            " matrix and the one bias with which $q_i = x\\,W_i^Q + b_i^Q$. `W` has shape"
-            " (d_in, d_mid), `b` (d_mid,), `W_heads` (h, d_mid, d_k). Return `W_Q` of shape"
-            " (h, d_in, d_k) and `b_Q` of shape (h, d_k)."
+            "A layer computes `q = x @ W + b` and then, for each head, `q_i = q @ W_heads[i]`."
+            " Derive the one matrix and the one bias with which `q_i = x @ W_Q[i] + b_Q[i]`."
+            " `W` has shape (d_in, d_mid), `b` (d_mid,), `W_heads` (h, d_mid, d_k). Return `W_Q` of"
+            " shape (h, d_in, d_k) and `b_Q` of shape (h, d_k)."
         ),
         stub=(
             "def fold(W, b, W_heads):\n"
