@@ -21,6 +21,7 @@ from qkv.checks import (
     transformer,
     why_three,
 )
+from qkv.checks.arrangement import Cell, Fill, Match, Order, Rule
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
 from qkv.checks.exercise import (
     Case,
@@ -37,6 +38,11 @@ from qkv.checks.exercise import (
 from qkv.checks.report import Note, Result
 
 __all__ = [
+    "Rule",
+    "Order",
+    "Match",
+    "Fill",
+    "Cell",
     "Case",
     "Choice",
     "Code",
