@@ -6,7 +6,7 @@
 /** @typedef {{ kind: "number", answer: number, tolerance: number, rounds: boolean, wrong: WrongNumber[], right: string, otherwise: string, sign: string, rounding: string }} NumberData */
 /** @typedef {{ kind: "row", answer: number[], labels: string[], tolerance: number, wrong: WrongRow[], right: string, otherwise: string }} RowData */
 /** @typedef {{ kind: "order", rules: { before: string, after: string, why: string }[], right: string }} OrderData */
-/** @typedef {{ kind: "match" | "fill", answer: number[], labels: string[], wrong: { pairs: number[][], question: string }[], right: string, otherwise: string }} MatchData */
+/** @typedef {{ kind: "match", answer: number[], labels: string[], wrong: { pairs: number[][], question: string }[], right: string, otherwise: string }} MatchData */
 /** @typedef {{ kind: "cell", answer: number[], wrong: { cell: number[], question: string }[], right: string, inRow: string, inColumn: string, otherwise: string }} CellData */
 /** @typedef {ChoiceData | NumberData | RowData | OrderData | MatchData | CellData} Data */
 /**
@@ -35,7 +35,7 @@ export function readNumber(text) {
 export function judge(data, answers) {
   if (data.kind === "choice") return judgeChoice(data, answers[0] ?? "");
   if (data.kind === "order") return judgeOrder(data, answers);
-  if (data.kind === "match" || data.kind === "fill") return judgeMatch(data, answers);
+  if (data.kind === "match") return judgeMatch(data, answers);
   if (data.kind === "cell") return judgeCell(data, answers[0] ?? "");
   const numbers = answers.map(readNumber);
   const unread = numbers.indexOf(null);

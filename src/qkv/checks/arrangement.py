@@ -293,7 +293,9 @@ class Cell(Exercise):
         if row >= len(self.rows) or column >= len(self.columns):
             size = f"{len(self.rows)} rows and {len(self.columns)} columns"
             return self._no(f"The table has {size}, counted from 0; got {answer!r}.")
-        yours = f"yours: {self.row_word} {self.rows[row]}, {self.column_word} {self.columns[column]}"
+        yours = (
+            f"yours: {self.row_word} {self.rows[row]}, {self.column_word} {self.columns[column]}"
+        )
         if (row, column) == self.answer:
             return Result(self.id, self.title, passed=True, message=self.right)
         for wrong in self.wrong:
@@ -319,8 +321,6 @@ class Cell(Exercise):
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
-    """Sort "5 × 8" before "12 × 8"."""
+    """Sort numbers in a text by size, not by digit."""
     pieces = re.split(r"(\d+)", text)
     return [(0, int(p), "") if p.isdigit() else (1, 0, p.casefold()) for p in pieces if p]
-
-

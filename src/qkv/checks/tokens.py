@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from qkv.checks.arrangement import Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -292,6 +293,39 @@ def order() -> Choice:
         solution=(
             "Only *the dog bites* and *the dog the dog bites*. Attention adds up rows too, with"
             " weights; without a position code its weights do not know the places either."
+        ),
+    )
+
+
+@register("tokens.path")
+def path() -> Order:
+    """Put the way from a text to its queries in order."""
+    return Order(
+        title="From a text to queries",
+        prompt="Put the way of a sentence in order, from its letters to the queries of a head.",
+        steps=(
+            "cut the text into pieces",
+            "look up the whole number of each piece",
+            "copy the row with this number out of the table E",
+            "put the rows below one another: X",
+            "multiply X by W_Q: the queries",
+        ),
+        rules=(
+            Rule(0, 1, "A number belongs to a piece. Where do the pieces come from?"),
+            Rule(1, 2, "A row of E is found by its number. What has told you the number?"),
+            Rule(2, 3, "X is made of rows. Which step fetches them?"),
+            Rule(3, 4, "What is multiplied by W_Q, single letters or the array X?"),
+        ),
+        right="Right. Up to the rows everything is a look-up; W_Q is the first product.",
+        hints=(
+            "Each step needs what the step before has made. Which of them needs the text itself?",
+            "Text, pieces, numbers, rows. What is made of the rows?",
+            "The last step is the only one that multiplies.",
+        ),
+        solution=(
+            "Text → pieces → whole numbers (ids) → rows of E → X → X W_Q. The numbers are"
+            " names and nothing is computed with them; the first arithmetic is the product with"
+            " W_Q (in the paper's model a factor and a position code come before it)."
         ),
     )
 
