@@ -228,8 +228,8 @@ def exercise_cells(notebook: Notebook, convert: Converter, piece: Piece) -> None
         notebook.add("code", exercise.stub, tags=["exercise-stub"])
         notebook.add("code", exercise.call, tags=["exercise-check"])
     else:
-        source = f"# Put your answer ({exercise.advice}) in place of the three dots.\n{exercise.call}"
-        notebook.add("code", source, tags=["exercise-check"])
+        advice = f"# Put your answer ({exercise.advice}) in place of the three dots."
+        notebook.add("code", f"{advice}\n{exercise.call}", tags=["exercise-check"])
     # As a comment, or "run all" would tell the first hint of every exercise.
     stuck = "# Stuck? Take the # away and run this cell, again for the next of three hints."
     notebook.add("code", f'{stuck}\n# hint("{exercise.id}")', tags=["exercise-hint"])

@@ -261,7 +261,8 @@ def depart_part(self: HTML5Translator, node: exercise_part) -> None:
     name = node["name"]
     if name == "form":
         self.body.append(
-            f'{_CLOSE.get(node["kind"], "</div>")}<button type="submit" class="qkv-exercise-check">Check</button></fieldset>'
+            f"{_CLOSE.get(node['kind'], '</div>')}"
+            '<button type="submit" class="qkv-exercise-check">Check</button></fieldset>'
             f'<noscript><p class="qkv-exercise-asleep">{ASLEEP}</p></noscript>'
             '<div class="qkv-exercise-feedback" role="status"></div>'
             '<script type="application/json" class="qkv-exercise-data">'

@@ -21,6 +21,7 @@ from qkv.core.layer import decoder_layer
 from qkv.core.layer_norm import layer_norm
 from qkv.core.masks import causal_mask, padding_mask
 from qkv.core.multi_head import MultiHeadParameters
+from qkv.core.projections import project_qkv
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
 from qkv.core.softmax import softmax
 from qkv.data import running_example

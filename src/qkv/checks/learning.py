@@ -286,6 +286,7 @@ def step() -> Order:
             "every matrix goes a little against its gradient",
         ),
         rules=(
+            Rule(0, 6, "If the matrices move first, whose forward pass are the gradients of?"),
             Rule(0, 1, "What does the loss compare, before there is an output?"),
             Rule(1, 2, "A gradient of what? Which number is it that should fall?"),
             Rule(
@@ -296,7 +297,6 @@ def step() -> Order:
             Rule(3, 4, "The softmax makes the weights. Whose gradient does it need to hand on?"),
             Rule(4, 5, "Q and K only make scores. Which gradient must be known first?"),
             Rule(5, 6, "Moved before its gradient is known? In which direction would it go?"),
-            Rule(0, 6, "If the matrices move first, whose forward pass are the gradients of?"),
         ),
         right=(
             "Right. Backwards the order is the forward one turned round, and only then something"

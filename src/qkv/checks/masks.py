@@ -16,7 +16,7 @@ from qkv.checks.ladder import numbers
 from qkv.core.gradients import softmax_backward
 from qkv.core.masks import causal_mask, padding_mask, window_mask
 from qkv.core.softmax import softmax
-from qkv.data.running_example import running_example
+from qkv.data import running_example
 
 # --- in the page ---------------------------------------------------------------------------------
 

@@ -13,7 +13,13 @@ from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
 from qkv.core.counts import LayerSizes, multi_head_parameter_count
-from qkv.core.multi_head import MultiHeadParameters, head_writes, merge_heads, split_heads
+from qkv.core.multi_head import (
+    MultiHeadParameters,
+    head_writes,
+    merge_heads,
+    multi_head_steps,
+    split_heads,
+)
 from qkv.core.packing import pack_in_proj
 
 # --- in the page ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from qkv.checks.ladder import numbers, sizes
 from qkv.core.dot_product import dot_product_scores
 from qkv.core.projections import project, project_qkv
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
-from qkv.data.running_example import running_example
+from qkv.data import running_example
 
 
 def _matrix(array: np.ndarray) -> str:

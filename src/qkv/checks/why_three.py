@@ -14,6 +14,7 @@ from qkv.checks.arrangement import Cell
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
+from qkv.core.dot_product import dot_product_scores
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
 from qkv.core.scores import bilinear_scores
 from qkv.core.softmax import softmax
