@@ -117,17 +117,22 @@ class ExerciseDirective(SphinxDirective):
         """Return the options, steps or items, whose texts are Markdown."""
         if exercise.kind == "order":
             return [
-                self._inline(step, name="step", key=letter, say=_spoken(step) or _bare(step))
+                self._inline(step, name="step", key=letter, say=_spoken(step))
                 for letter, step in exercise.lettered
             ]
         if exercise.kind in ("match", "fill"):
             choices = [_bare(choice) for choice in exercise.choices]
             return [
-                self._inline(item, name="item", number=n, choices=choices, say=_spoken(item))
-                for n, item in enumerate(exercise.items)
+                self._inline(item, name="item", number=n, choices=choices, say=_spoken(label))
+                for n, (item, label) in enumerate(zip(exercise.items, exercise.labels, strict=True))
             ]
         return [
-            self._inline(option.text, name="option", key=option.key, say=_spoken(option.text))
+            self._inline(
+                option.text,
+                name="option",
+                key=option.key,
+                say=_spoken(option.text) if "$" in option.text else "",
+            )
             for option in exercise.options
         ]
 
@@ -147,9 +152,7 @@ def _with_subscripts(markdown: str) -> str:
 
 
 def _spoken(markdown: str) -> str:
-    """Return what a screen reader says for an option with a formula; nothing for plain words."""
-    if "$" not in markdown:
-        return ""
+    """Return what a screen reader says for a text that may hold formulas."""
     text = re.sub(r"\\[A-Za-z]+", lambda macro: PLAIN.get(macro[0], ""), markdown)
     return re.sub(r"\\top\b", "T", text).translate(str.maketrans("", "", "${}^*`\\"))
 
@@ -233,9 +236,7 @@ def visit_part(self: HTML5Translator, node: exercise_part) -> None:
         self.body.append(f'<li data-key="{node["key"]}"><span class="qkv-exercise-step">')
     elif name == "item":
         field = f"{anchor}-{node['number']}"
-        self.body.append(
-            f'<div class="qkv-exercise-item"><label for="{field}"{_label(node["say"])}>'
-        )
+        self.body.append(f'<div class="qkv-exercise-item"><label for="{field}">')
     elif name == "fold":
         kind = "solution" if node.get("solution") else "hint"
         self.body.append(

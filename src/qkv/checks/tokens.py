@@ -301,31 +301,30 @@ def order() -> Choice:
 def path() -> Order:
     """Put the way from a text to its queries in order."""
     return Order(
-        title="From a text to queries",
-        prompt="Put the way of a sentence in order, from its letters to the queries of a head.",
+        title="From a text to X",
+        prompt="Put the way of a sentence in order, from its letters to the first layer of the model.",
         steps=(
             "cut the text into pieces",
             "look up the whole number of each piece",
             "copy the row with this number out of the table E",
             "put the rows below one another: X",
-            "multiply X by W_Q: the queries",
+            "hand X to the first layer, which multiplies it by learned matrices",
         ),
         rules=(
             Rule(0, 1, "A number belongs to a piece. Where do the pieces come from?"),
             Rule(1, 2, "A row of E is found by its number. What has told you the number?"),
             Rule(2, 3, "X is made of rows. Which step fetches them?"),
-            Rule(3, 4, "What is multiplied by W_Q, single letters or the array X?"),
+            Rule(3, 4, "What does a layer multiply: pieces of text, or an array of numbers?"),
         ),
-        right="Right. Up to the rows everything is a look-up; W_Q is the first product.",
+        right="Right. Up to X everything is a look-up; the first product comes in the first layer.",
         hints=(
             "Each step needs what the step before has made. Which of them needs the text itself?",
             "Text, pieces, numbers, rows. What is made of the rows?",
             "The last step is the only one that multiplies.",
         ),
         solution=(
-            "Text → pieces → whole numbers (ids) → rows of E → X → X W_Q. The numbers are"
-            " names and nothing is computed with them; the first arithmetic is the product with"
-            " W_Q (in the paper's model a factor and a position code come before it)."
+            "Text → pieces → whole numbers (ids) → rows of E → X → the first layer. The ids are"
+            " names and nothing is computed with them; all arithmetic begins with the rows."
         ),
     )
 
