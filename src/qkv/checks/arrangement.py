@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from qkv.checks.answers import written
 from qkv.checks.exercise import Exercise
 from qkv.checks.report import Result
 
@@ -245,6 +244,7 @@ class Cell(Exercise):
     in_column: str
     otherwise: str
     values: tuple[tuple[float, ...], ...] = ()
+    digits: int = 2
     row_word: str = "query"
     column_word: str = "key"
 
@@ -270,7 +270,7 @@ class Cell(Exercise):
 
     def text(self, row: int, column: int) -> str:
         """Return what stands in a cell."""
-        return written(round(self.values[row][column], 2)) if self.values else ""
+        return f"{self.values[row][column]:.{self.digits}f}" if self.values else ""
 
     def share(self, row: int, column: int) -> float:
         """Return a cell's value as a share of the largest, for its shade."""

@@ -435,7 +435,7 @@ def pipeline() -> Order:
         ),
         steps=(
             "dot products of all queries with all keys",
-            "divide by √d_k",
+            "divide by the root of `d_k`",
             "write −∞ where a query may not look",
             "softmax over the keys",
             "weighted sum of the values",

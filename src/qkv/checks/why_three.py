@@ -305,6 +305,7 @@ def one_of_two() -> Cell:
         ),
         rows=names,
         columns=names,
+        digits=0,
         values=tuple(tuple(float(s) for s in row) for row in scores),
         answer=found,
         right=(
