@@ -302,7 +302,9 @@ def path() -> Order:
     """Put the way from a text to its queries in order."""
     return Order(
         title="From a text to X",
-        prompt="Put the way of a sentence in order, from its letters to the first layer of the model.",
+        prompt=(
+            "Put the way of a sentence in order, from its letters to the first layer of the model."
+        ),
         steps=(
             "cut the text into pieces",
             "look up the whole number of each piece",
