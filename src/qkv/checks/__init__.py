@@ -25,6 +25,7 @@ from qkv.checks import (
     two_layers,
     why_three,
 )
+from qkv.checks.arrangement import Cell, Fill, Match, Order, Rule
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
 from qkv.checks.exercise import (
     Case,
@@ -42,14 +43,19 @@ from qkv.checks.report import Note, Result
 
 __all__ = [
     "Case",
+    "Cell",
     "Choice",
     "Code",
     "Exercise",
+    "Fill",
+    "Match",
     "Note",
     "Number",
     "Option",
+    "Order",
     "Result",
     "Row",
+    "Rule",
     "Rung",
     "Slip",
     "UnknownExerciseError",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Fill
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -509,6 +510,67 @@ def packed_rows() -> Row:
             " `nn.Linear` stores (out, in), so the paper's matrix stands there on its side."
         ),
     )  # fmt: skip
+
+
+@register("decoded.multi")
+def multi() -> Fill:
+    """Write head i of a cross-attention layer with names that cannot be mixed up."""
+    return Fill(
+        title="The paper's head, with names of its own",
+        prompt=(
+            "Write head $i$ of a *cross-attention* layer so that no letter has two meanings."
+            " The decoder's"
+            " rows ask; the encoder's output is asked. What stands in the boxes?\n\n"
+            "$$\\mathrm{head}_i = \\operatorname{Attention}(\\boxed{1}\\,\\WQ^{(i)},\\;"
+            " \\boxed{2}\\,\\WK^{(i)},"
+            "\\; \\boxed{3}\\,\\WV^{(i)})$$\n\n"
+            "$$\\text{output} = [\\mathrm{head}_1 \\cdots \\mathrm{head}_h]\\;\\boxed{4}$$"
+        ),
+        pairs=(("1", "X_q"), ("2", "X_kv"), ("3", "X_kv"), ("4", "W_O")),
+        plain=("box 1", "box 2", "box 3", "box 4"),
+        decoys=("X_q W_Q", "X_kv W_K", "X_kv W_V", "W_V"),
+        right=(
+            "Right. Two arrays come in, each is projected once in each head, and W_O comes after"
+            " the heads."
+        ),
+        otherwise="Ask for each box: is this array an input of the layer, or already a product?",
+        wrong=(
+            Wrong(
+                {"1": "X_q W_Q"},
+                "Then W_Q would be there twice. What is handed in, the input or a product?",
+            ),
+            Wrong(
+                {"2": "X_kv W_K"},
+                "The matrix stands right beside the box. Is it to be multiplied twice?",
+            ),
+            Wrong(
+                {"3": "X_kv W_V"},
+                "The matrix stands right beside the box. Is it to be multiplied twice?",
+            ),
+            Wrong({"1": "X_kv"}, "That is who is asked. Whose rows ask in cross-attention?"),
+            Wrong(
+                {"2": "X_q", "3": "X_q"},
+                "That would be self-attention. Where do keys and values come from here?",
+            ),
+            Wrong(
+                {"3": "X_q"}, "The values would come from those who ask. What do they want to read?"
+            ),
+            Wrong(
+                {"4": "W_V"},
+                "The values are projected inside the heads. Which matrix comes after them?",
+            ),
+        ),
+        hints=(
+            "The paper writes Q, K, V in the boxes, and means the inputs.",
+            "Cross-attention has two inputs: one for the first box, one for the second and third.",
+            "The last box is the only matrix that all heads share.",
+        ),
+        solution=(
+            "X_q, X_kv, X_kv and W_O. In the paper's letters: MultiHead's Q is X_q, its K and"
+            " V are both"
+            " X_kv, the encoder's output. Nothing is projected twice."
+        ),
+    )
 
 
 # --- in the notebook -----------------------------------------------------------------------------
