@@ -8,7 +8,12 @@ from pathlib import Path
 
 from qkv.experiments.engine import RESULTS, experiment, experiment_names, run_experiment
 
-WITH_WEIGHTS = ("explanation", "translator")  # experiments with a function `write_weights`
+WITH_WEIGHTS = (
+    "explanation",
+    "images",
+    "translator",
+    "two_layers",
+)  # experiments with a function `write_weights`
 
 
 def main(arguments: list[str] | None = None) -> int:
