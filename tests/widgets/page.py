@@ -8,6 +8,7 @@ from typing import Any
 from qkv.widgets.base import BookWidget, static_text
 
 LATER = {  # loaded on a reader's first action
+    "explanation-lab": "known-truth-weights.js",
     "patch-attention": "image-model.js",
     "tokens-to-rows": "word-pieces.js",
     "translator-explorer": "translator-weights.js",
