@@ -108,7 +108,7 @@ def hoards(X):
 
 def deletes(X):
     del X
-    return 2 * X  # noqa: F821
+    return 2 * X
 
 
 def takes_the_last_row(X):
