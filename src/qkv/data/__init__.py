@@ -1,9 +1,10 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
-from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
+from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm, sentence_vectors
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
 from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
+from qkv.data.sentences import changed_roles, paraphrases, real_sentences
 from qkv.data.terrain import Terrain, terrain
 from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
@@ -20,12 +21,16 @@ __all__ = [
     "UnknownWordError",
     "WordPieces",
     "WordVectors",
+    "changed_roles",
     "cut_word",
     "minilm",
     "paper_bleu",
     "paper_table",
+    "paraphrases",
+    "real_sentences",
     "round_table",
     "running_example",
+    "sentence_vectors",
     "split_words",
     "terrain",
     "word_pieces",
