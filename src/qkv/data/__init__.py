@@ -1,5 +1,6 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
+from qkv.data.excerpt import MiniLMExcerpt, SavedSentence, minilm_excerpt, saved_vectors
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm, sentence_vectors
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
 from qkv.data.round_table import RoundTable, round_table
@@ -11,11 +12,13 @@ from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
     "MiniLM",
+    "MiniLMExcerpt",
     "MiniLMSteps",
     "PaperModel",
     "QuotedBLEU",
     "RoundTable",
     "RunningExample",
+    "SavedSentence",
     "Sentences",
     "Terrain",
     "UnknownWordError",
@@ -24,12 +27,14 @@ __all__ = [
     "changed_roles",
     "cut_word",
     "minilm",
+    "minilm_excerpt",
     "paper_bleu",
     "paper_table",
     "paraphrases",
     "real_sentences",
     "round_table",
     "running_example",
+    "saved_vectors",
     "sentence_vectors",
     "split_words",
     "terrain",
