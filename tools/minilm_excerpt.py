@@ -66,18 +66,19 @@ def vectors(model, texts, chunk=30):
 def contents():
     """Return {file: arrays}, and the facts of the excerpt."""
     model = minilm()
-    arrays, sentences = {}, []
+    arrays, sentences, longest = {}, [], 0
     for i, (text, (X, weights, vector)) in enumerate(
         zip(TEXTS, reference(model, TEXTS), strict=True)
     ):
         tokenized = model.tokenize([text])
         ids = tokenized.ids[0]
-        arrays |= {f"E_{i}": model.E[ids], f"P_{i}": model.P[: len(ids)]}
+        arrays |= {f"E_{i}": model.E[ids]}
+        longest = max(longest, len(ids))
         # Of the second sentence only what the second head reads; of both, every map.
         kept = X if i == 0 else X[[HEADS[1][0]]]
         arrays |= {f"X_{i}": kept, f"weights_{i}": weights, f"vector_{i}": vector}
         sentences.append({"text": text, "tokens": tokenized.tokens[0], "ids": ids.tolist()})
-    arrays |= {"S": model.S[0], "gain": model.norm.gain, "shift": model.norm.shift}
+    arrays |= {"P": model.P[:longest], "S": model.S[0], "gain": model.norm.gain, "shift": model.norm.shift}
     for layer, h in HEADS:
         p = model.layers[layer].attention
         own = {
