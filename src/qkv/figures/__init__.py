@@ -10,6 +10,7 @@ from qkv.figures.masks import masked_map
 from qkv.figures.multi_head import head_maps
 from qkv.figures.order import against_offset, by_place, code_map, moved_rows
 from qkv.figures.projections import Block, projection_flow
+from qkv.figures.real_heads import head_grids, head_lines, shares_by_layer
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
@@ -29,6 +30,8 @@ __all__ = [
     "decoder_wiring",
     "error_curves",
     "figure_two",
+    "head_grids",
+    "head_lines",
     "head_maps",
     "heat_map",
     "lengths",
@@ -42,6 +45,7 @@ __all__ = [
     "row_path",
     "row_windows",
     "seeds",
+    "shares_by_layer",
     "signed_maps",
     "steps_needed",
     "token_rows",
