@@ -57,6 +57,15 @@ def tensor_shapes():
         return {name: list(file.get_slice(name).get_shape()) for name in sorted(file.keys())}
 
 
+def bias_lengths(model):
+    """Return the length of every head's three biases, layer by layer."""
+    return {
+        name: [[round(float(np.linalg.norm(b)), 4) for b in getattr(p, name)] for p in layers]
+        for layers in [[layer.attention for layer in model.layers]]
+        for name in ("b_Q", "b_K", "b_V")
+    }
+
+
 def vectors(model, texts, chunk=30):
     """Return the model's vector of each text."""
     parts = [texts[i : i + chunk] for i in range(0, len(texts), chunk)]
@@ -97,6 +106,7 @@ def contents():
         "sentences": sentences,
         "heads": HEADS,
         "tensors": tensor_shapes(),
+        "bias_lengths": bias_lengths(model),
     }
     return {"minilm_excerpt.npz": arrays, "sentence_vectors.npz": search}, facts
 

@@ -36,7 +36,7 @@ def test_the_thick_line_is_the_mean_of_the_heads():
         (lambda: head_grids({"a": [[0.1]], "b": [[0.1, 0.2]]}), "one shape"),
         (lambda: head_grids({"a": [0.1]}), "one shape"),
         (lambda: shares_by_layer({"a": [0.1]}, 0.1, "y"), "at most two"),
-        (lambda: shares_by_layer(dict.fromkeys("abc", [[0.1]]), 0.1, "y"), "at most two"),
+        (lambda: shares_by_layer({key: [[0.1]] for key in "abc"}, 0.1, "y"), "at most two"),
     ],
 )
 def test_a_wrong_shape_is_answered(call, sentence):

@@ -69,6 +69,8 @@ class MiniLMExcerpt:
         One head each, n_heads 1; its W_O is the head's own 32 rows, without the layer's bias.
     tensors : mapping of str to tuple of int
         The name and the shape, as stored, of every tensor in the model's file.
+    bias_lengths : mapping of str to array, shape (6, 12)
+        The length of ``b_Q``, ``b_K`` and ``b_V`` of every head.
     versions : mapping of str to str
         Of the packages that computed the reference.
     """
@@ -78,6 +80,7 @@ class MiniLMExcerpt:
     norm: LayerNormParameters
     heads: Mapping[tuple[int, int], MultiHeadParameters]
     tensors: Mapping[str, tuple[int, ...]]
+    bias_lengths: Mapping[str, Array]
     versions: Mapping[str, str]
 
     def __repr__(self) -> str:
@@ -146,6 +149,7 @@ def minilm_excerpt() -> MiniLMExcerpt:
         norm=LayerNormParameters(arrays["gain"], arrays["shift"], EPSILON),
         heads=heads,
         tensors={name: tuple(shape) for name, shape in facts["tensors"].items()},
+        bias_lengths={name: np.array(rows) for name, rows in facts["bias_lengths"].items()},
         versions=facts["versions"],
     )
 
