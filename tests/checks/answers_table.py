@@ -2627,9 +2627,9 @@ WRONG = {
             "together, or scattered",
         ),
         (
-            lambda *a: file_head(*a, cut=lambda h, d, m: np.arange(d)),
+            lambda *a: file_head(*a, cut=lambda h, d, m: np.arange(d), bias_of=0),
             "several heads",
-            "Which of the columns",
+            "head 0 whatever h is",
         ),
         (
             lambda X, W, b, h, m: file_head(X, W, b, 0, m),

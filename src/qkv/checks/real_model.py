@@ -218,6 +218,11 @@ def roles() -> Choice:
                 " six layers with positions?",
                 False,
             ),
+            Option(
+                "Neither: both are as far away as any other sentence.",
+                "Any other sentence shares no dog and no cat. What is the vector trained to show?",
+                False,
+            ),
         ),
         hints=(
             "A mean of the embedding's rows would not tell the first sentence from the third.",
@@ -316,7 +321,8 @@ def read_head() -> Code:
                     Slip(
                         "the first head's bias",
                         lambda X, W, b, h, m: _queries(X, W, np.tile(b[: _width(b, m)], m), h, m),
-                        "The matrix is head h's, and the bias is head 0's. Is the bias cut as well?",
+                        "The matrix is head h's, and the bias is head 0's. Is the bias cut"
+                        " as well?",
                     ),
                     Slip(
                         "all heads",
@@ -545,8 +551,8 @@ def silent() -> Code:
                     Slip(
                         "both hidden",
                         lambda s, v, j: _hide_and_silence(s, v, j, late=True),
-                        "Your silent rows sum to 1 without key j, so the weight went elsewhere. Which"
-                        " of the two interventions is that?",
+                        "Your silent rows sum to 1 without key j, so the weight went elsewhere."
+                        " Which of the two interventions is that?",
                     ),
                     Slip(
                         "both silent",
