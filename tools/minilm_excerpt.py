@@ -1,7 +1,7 @@
 """Cut out of a real model what chapter 21 needs when the model's package is not installed.
 
-    python tools/minilm_excerpt.py            # write minilm_excerpt.{npz,json}, sentence_vectors.npz
-    python tools/minilm_excerpt.py --check    # say whether the committed files agree with the model
+    python tools/minilm_excerpt.py            # write both npz files and the json
+    python tools/minilm_excerpt.py --check    # say whether they agree with the model
 
 The excerpt holds, in float32, the rows of the three tables that two sentences need, the parameters of
 two heads, and what the *reference* computes on those sentences: the hidden states and attention
@@ -87,7 +87,12 @@ def contents():
         kept = X if i == 0 else X[[HEADS[1][0]]]
         arrays |= {f"X_{i}": kept, f"weights_{i}": weights, f"vector_{i}": vector}
         sentences.append({"text": text, "tokens": tokenized.tokens[0], "ids": ids.tolist()})
-    arrays |= {"P": model.P[:longest], "S": model.S[0], "gain": model.norm.gain, "shift": model.norm.shift}
+    arrays |= {
+        "P": model.P[:longest],
+        "S": model.S[0],
+        "gain": model.norm.gain,
+        "shift": model.norm.shift,
+    }
     for layer, h in HEADS:
         p = model.layers[layer].attention
         own = {
