@@ -1,7 +1,7 @@
 // The drawing of RealHeads: a map of 72 heads, one head's weights, one query's row, and the work behind one score.
 
 import { D_K, N_HEADS, N_LAYERS } from "../math/real-heads.mjs";
-import { h, write } from "./dom.mjs";
+import { h, set, write } from "./dom.mjs";
 import { number } from "./format.mjs";
 import { matrixTable, placeOf, step } from "./matrix.mjs";
 
@@ -110,7 +110,7 @@ export function realHeadsView({ onhead, onat }) {
   function build(tokens) {
     const had = grid.contains(document.activeElement);
     table = chosenByFocus(matrixTable({ name: "weights", role: "w", label: "weights in per cent: a row for each query, a column for each key", rows: tokens, cols: tokens, upright: true, heat: true }), onat);
-    write(table.head, "weights in %: rows ask, columns are looked at");
+    write(table.head, "weights in % (rows ask)");
     row = readOnly(matrixTable({ name: "row", role: "w", label: "the chosen query: score, weight and what is carried", rows: ["score", "weight", "|v W_O|", "carried"], cols: tokens, upright: true }));
     grid.replaceChildren(table.el);
     line.replaceChildren(row.el);
@@ -124,7 +124,8 @@ export function realHeadsView({ onhead, onat }) {
     heads(looks, measure, head) {
       map.write(looks[measure], (x) => number(x, 0), (x) => x / 100);
       const name = MEASURES.find(([key]) => key === measure)?.[1];
-      write(map.head, `% of the weight on ${name}; rows are layers, columns heads`);
+      write(map.head, "weight in % (rows: layers)");
+      set(map.table, { "aria-label": `weight on ${name} in per cent: a row for each layer, a column for each head` });
       mark(map, oldHead, head);
       oldHead = head;
       write(says, role(looks, head));
@@ -145,9 +146,7 @@ export function realHeadsView({ onhead, onat }) {
       const cell = mark(weights, oldAt, at);
       oldAt = at;
       if (refocus) cell.focus();
-      numbers.write([made.scores[t], made.weights[t], head.lengths, made.carried[t]], (x) => number(x, Math.abs(x) >= 9.95 ? 0 : 1));
-      numbers.cells[1].forEach((td, i) => write(/** @type {Text} */ (td.firstChild), number(made.weights[t][i])));
-      numbers.cells[3].forEach((td, i) => write(/** @type {Text} */ (td.firstChild), number(made.carried[t][i])));
+      numbers.write([made.scores[t], made.weights[t], head.lengths, made.carried[t]], (x) => number(x));
       numbers.colHeads.forEach((th, i) => th.classList.toggle("qkv-here-head", i === j));
       write(numbers.head, `the row of “${tokens[t]}”`);
       const products = head.q[t].map((x, c) => x * head.k[j][c]);
