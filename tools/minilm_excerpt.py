@@ -3,8 +3,8 @@
     python tools/minilm_excerpt.py            # write both npz files and the json
     python tools/minilm_excerpt.py --check    # say whether they agree with the model
 
-The excerpt holds, in float32, the rows of the three tables that two sentences need, the parameters of
-two heads, and what the *reference* computes on those sentences: the hidden states and attention
+The excerpt holds, in float32, the rows of the three tables that two sentences need, the parameters
+of two heads, and what the *reference* computes on those sentences: the hidden states and attention
 maps are those of the library transformers (BertModel, eager attention), not of our own code. So the
 book can compare core with the reference where neither transformers nor the model is installed.
 

@@ -48,16 +48,36 @@ ROLES = (
     ("The dog chased the cat.", "The cat was chased by the dog.", "The cat chased the dog."),
     ("The girl saw the boy.", "The boy was seen by the girl.", "The boy saw the girl."),
     ("Anna paid Peter.", "Peter was paid by Anna.", "Peter paid Anna."),
-    ("The king killed the thief.", "The thief was killed by the king.", "The thief killed the king."),
-    ("The nurse called the doctor.", "The doctor was called by the nurse.", "The doctor called the nurse."),
+    (
+        "The king killed the thief.",
+        "The thief was killed by the king.",
+        "The thief killed the king.",
+    ),
+    (
+        "The nurse called the doctor.",
+        "The doctor was called by the nurse.",
+        "The doctor called the nurse.",
+    ),
     ("France attacked Spain.", "Spain was attacked by France.", "Spain attacked France."),
     ("The bus hit the car.", "The car was hit by the bus.", "The car hit the bus."),
     ("The wolf ate the sheep.", "The sheep was eaten by the wolf.", "The sheep ate the wolf."),
     ("My aunt fed the horse.", "The horse was fed by my aunt.", "The horse fed my aunt."),
-    ("The teacher blamed the pupil.", "The pupil was blamed by the teacher.", "The pupil blamed the teacher."),
-    ("The team beat the champion.", "The champion was beaten by the team.", "The champion beat the team."),
-    ("Mary followed the stranger.", "The stranger was followed by Mary.", "The stranger followed Mary."),
-)  # fmt: skip
+    (
+        "The teacher blamed the pupil.",
+        "The pupil was blamed by the teacher.",
+        "The pupil blamed the teacher.",
+    ),
+    (
+        "The team beat the champion.",
+        "The champion was beaten by the team.",
+        "The champion beat the team.",
+    ),
+    (
+        "Mary followed the stranger.",
+        "The stranger was followed by Mary.",
+        "The stranger followed Mary.",
+    ),
+)
 
 
 @cache

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from qkv.core import project_heads, scaled_dot_product_attention, vector_length
-from qkv.data.minilm import N_LAYERS, MiniLM, minilm
+from qkv.data.minilm import N_HEADS, N_LAYERS, MiniLM, Sentences, minilm
 from qkv.data.sentences import real_sentences
 
 Array = np.ndarray
 
 N_FOLDS = 10
+LARGEST = ("key_bias", "query_bias")  # of these the largest counts, not the mean
 
 
 @dataclass(frozen=True)
@@ -120,58 +121,65 @@ def in_layer(X: Array, model: MiniLM, layer: int) -> dict[str, Array]:
     }
 
 
+def measured(model: MiniLM, text: str, rng: np.random.Generator) -> dict[str, list[Array]]:
+    """Measure every head on one sentence and on its pieces in random order.
+
+    Parameters
+    ----------
+    model : MiniLM
+        The model.
+    text : str
+        A sentence.
+    rng : Generator
+        Draws the order.
+
+    Returns
+    -------
+    measures : dict of str to list of arrays, shape (6, 12)
+        One array for the sentence; for ``same`` and ``other`` one for each piece that occurs again.
+    """
+    sentence = model.tokenize([text])
+    steps, ids, n = model.run(sentence), sentence.ids[0], int(sentence.lengths[0])
+    order = np.concatenate([[0], rng.permutation(np.arange(1, n - 1)), [n - 1]])
+    mixed = model.run(Sentences(ids[order][None], sentence.lengths, sentence.tokens))
+    found: dict[str, list[Array]] = {"uniform": [np.full((N_LAYERS, N_HEADS), 1 / n)]}
+    by_layer = [
+        looks(steps.weights[layer][0]) | in_layer(steps.X[layer][0], model, layer)
+        for layer in range(N_LAYERS)
+    ]
+    control = [looks(weights[0]) for weights in mixed.weights]
+    for name in by_layer[0]:
+        found[name] = [np.array([values[name] for values in by_layer])]
+    for name in ("previous", "next"):
+        found[f"{name}_mixed"] = [np.array([values[name] for values in control])]
+
+    weights = np.array([w[0] for w in steps.weights])  # (6, 12, n, n)
+    words = np.array([token.isalpha() for token in sentence.tokens[0]])
+    words[[0, -1]] = False
+    same = same_piece(ids) & words & words[:, None]
+    other = words & words[:, None] & ~same & ~np.eye(n, dtype=bool)
+    repeated = np.flatnonzero(same.any(-1))
+    found["same"] = [weights[:, :, t, same[t]].mean(-1) for t in repeated]
+    found["other"] = [weights[:, :, t, other[t]].mean(-1) for t in repeated]
+    return found
+
+
 def run(config: Config) -> list[dict]:
     """Measure the 72 heads on each fold."""
     model, rows = minilm(), []
     for seed in config.seeds:
         rng = np.random.default_rng([21, seed])
-        sums: dict[str, list[Array]] = {}
-        n_keys, n_repeats = [], 0
+        all_of: dict[str, list[Array]] = {}
         for text in fold(seed)[: config.n_sentences]:
-            sentence = model.tokenize([text])
-            steps = model.run(sentence)
-            ids, n = sentence.ids[0], int(sentence.lengths[0])
-            weights = np.stack([w[0] for w in steps.weights])  # (6, 12, n, n)
-            each: dict[str, list[Array]] = {}
-            for layer in range(N_LAYERS):
-                found = looks(weights[layer]) | in_layer(steps.X[layer][0], model, layer)
-                for name, values in found.items():
-                    each.setdefault(name, []).append(values)
-            for name, values in each.items():
-                sums.setdefault(name, []).append(np.stack(values))
-            n_keys.append(n)
-
-            order = np.concatenate([[0], rng.permutation(np.arange(1, n - 1)), [n - 1]])
-            mixed = model.run(type(sentence)(ids[order][None], sentence.lengths, sentence.tokens))
-            control = [looks(w[0]) for w in mixed.weights]
-            for name in ("previous", "next"):
-                values = np.stack([found[name] for found in control])
-                sums.setdefault(f"{name}_mixed", []).append(values)
-
-            words = np.array([token.isalpha() for token in sentence.tokens[0]])
-            words[[0, -1]] = False
-            same = same_piece(ids) & words & words[:, None]
-            other = words & words[:, None] & ~same & ~np.eye(n, dtype=bool)
-            for t in np.flatnonzero(same.any(-1)):
-                n_repeats += 1
-                sums.setdefault("same", []).append(weights[:, :, t, same[t]].mean(-1))
-                sums.setdefault("other", []).append(weights[:, :, t, other[t]].mean(-1))
-        means = {name: np.mean(values, axis=0) for name, values in sums.items()}
-        largest = {name: np.max(sums[name], axis=0) for name in ("key_bias", "query_bias")}
-        for layer in range(N_LAYERS):
-            for head in range(weights.shape[1]):
-                row = {"layer": layer, "head": head, "seed": seed}
-                row |= {"uniform": round(float(np.mean(1 / np.array(n_keys))), 4)}
-                row |= {"repeats": n_repeats}
-                row |= {
-                    name: round(float(values[layer, head]), 4)
-                    for name, values in means.items()
-                    if name not in largest
-                }
-                row |= {
-                    name: float(f"{values[layer, head]:.2g}") for name, values in largest.items()
-                }
-                rows.append(row)
+            for name, values in measured(model, text, rng).items():
+                all_of.setdefault(name, []).extend(values)
+        means = {name: np.mean(v, axis=0) for name, v in all_of.items() if name not in LARGEST}
+        largest = {name: np.max(all_of[name], axis=0) for name in LARGEST}
+        for layer, head in np.ndindex(N_LAYERS, N_HEADS):
+            place = {"layer": layer, "head": head, "seed": seed, "repeats": len(all_of["same"])}
+            shares = {name: round(float(v[layer, head]), 4) for name, v in means.items()}
+            changes = {name: float(f"{v[layer, head]:.2g}") for name, v in largest.items()}
+            rows.append({**place, **shares, **changes})
     return rows
 
 
