@@ -94,7 +94,7 @@ def real_sentences() -> tuple[str, ...]:
     >>> import qkv
     >>> sentences = qkv.data.real_sentences()
     >>> len(sentences), sentences[60]
-    (360, 'The business of her life was to get her daughters married.')
+    (360, 'A single man of large fortune; four or five thousand a year.')
     """
     text = files("qkv.data").joinpath("real_sentences.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if not line.startswith("#"))

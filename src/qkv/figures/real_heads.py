@@ -108,7 +108,7 @@ def head_grids(grids: Mapping[str, ArrayLike]) -> Figure:
             ax.text(names + head + 0.5, y + 0.42, percent, ha="center", va="center", fontsize=9.5)
         for layer in range(n_layers):
             ax.text(
-                names - 0.25, top + 0.8 * layer + 0.42, f"layer {layer}" if layer == 0 else str(layer),
+                names - 0.25, top + 0.8 * layer + 0.42, str(layer) if layer else "layer 0",
                 ha="right", va="center", color=FAINT, fontsize=9,
             )  # fmt: skip
         ax.add_patch(Rectangle((names, top), n_heads, 0.8 * n_layers, fill=False, ec=FAINT, lw=0.8))
