@@ -9,6 +9,7 @@ from qkv.widgets.base import BookWidget, static_text
 
 LATER = {  # loaded on a reader's first action
     "tokens-to-rows": "word-pieces.js",
+    "translator-explorer": "translator-weights.js",
     "real-heads": "real-heads-data.js",
 }
 POLICY = (

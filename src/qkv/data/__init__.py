@@ -7,6 +7,15 @@ from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.sentences import changed_roles, paraphrases, real_sentences
 from qkv.data.terrain import Terrain, terrain
+from qkv.data.translations import (
+    Translation,
+    alignment_error_rate,
+    date_translation,
+    number_translation,
+    translation_text,
+    translation_vocabulary,
+)
+from qkv.data.translator import translator
 from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
@@ -21,13 +30,17 @@ __all__ = [
     "SavedSentence",
     "Sentences",
     "Terrain",
+    "Translation",
     "UnknownWordError",
     "WordPieces",
     "WordVectors",
+    "alignment_error_rate",
     "changed_roles",
     "cut_word",
+    "date_translation",
     "minilm",
     "minilm_excerpt",
+    "number_translation",
     "paper_bleu",
     "paper_table",
     "paraphrases",
@@ -38,6 +51,9 @@ __all__ = [
     "sentence_vectors",
     "split_words",
     "terrain",
+    "translation_text",
+    "translation_vocabulary",
+    "translator",
     "word_pieces",
     "word_vectors",
 ]

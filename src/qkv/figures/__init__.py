@@ -15,6 +15,7 @@ from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
 from qkv.figures.transformer import row_windows, whole_transformer
+from qkv.figures.translator import alignment_map, head_scores, seeds_in_rows
 from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Outcome",
     "against_offset",
     "against_width",
+    "alignment_map",
     "by_depth",
     "by_place",
     "code_map",
@@ -33,6 +35,7 @@ __all__ = [
     "head_grids",
     "head_lines",
     "head_maps",
+    "head_scores",
     "heat_map",
     "lengths",
     "look_up_line",
@@ -45,6 +48,7 @@ __all__ = [
     "row_path",
     "row_windows",
     "seeds",
+    "seeds_in_rows",
     "shares_by_layer",
     "signed_maps",
     "steps_needed",
