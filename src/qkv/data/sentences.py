@@ -2,8 +2,10 @@
 
 The 360 are Jane Austen's (1811 to 1817, in the public domain; the texts are Project Gutenberg's, as
 packed in Debian's r-cran-janeaustenr), by the rule in tools/real_sentences.py, so that nobody chose
-sentences on which a head looks good. The full stops of Mr., Mrs. and the like are left out. The pairs and the triples are the book's own; they were written before the
-model was asked, and none was changed or left out afterwards.
+sentences on which a head looks good. The full stops of Mr., Mrs. and the like are left out.
+
+The pairs and the triples are the book's own; they were written before the model was asked, and none
+was changed or left out afterwards.
 """
 
 from __future__ import annotations
