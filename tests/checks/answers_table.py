@@ -3192,6 +3192,7 @@ WRONG = {
             "by places, softly",
             "How much is",
         ),
+    ],
     "images.patches": [
         (lambda x, a, b: cut_loop(x, a, b, turned=True), "one patch", "go downwards first"),
         (lambda x, a, b: x, "one patch", "The picture is one patch"),
