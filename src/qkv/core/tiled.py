@@ -217,16 +217,15 @@ def online_attention_steps(
     l, o = np.zeros_like(m), np.zeros((*m.shape, v.shape[-1]), np.result_type(scores, v))  # noqa: E741
     for j in range(0, scores.shape[-1], tile):
         part, values = scores[..., j : j + tile], v[..., j : j + tile, :]
-        largest = np.maximum(m, part.max(axis=-1))
-        finite = np.where(largest == -np.inf, 0.0, largest).astype(m.dtype)  # nothing seen so far
+        before, m = m, np.maximum(m, part.max(axis=-1))
+        finite = np.where(m == -np.inf, 0.0, m)  # nothing seen so far: there is no largest score
         with np.errstate(over="ignore"):  # a score 1e308 below another falls to -inf: weight 0
-            factor, powers = np.exp(m - finite), np.exp(part - finite[..., None])
+            factor, powers = np.exp(before - finite), np.exp(part - finite[..., None])
         l = factor * l + powers.sum(axis=-1)  # noqa: E741
         o = factor[..., None] * o + powers @ values
-        m = largest
         steps.append((m, factor, l, o))
-    kept = (np.stack(arrays) for arrays in zip(*steps, strict=True))
-    return OnlineSteps(*kept, output=o / np.where(l == 0.0, 1.0, l)[..., None])
+    kept = [np.stack(arrays) for arrays in zip(*steps, strict=True)]
+    return OnlineSteps(*kept, o / np.where(l == 0.0, 1.0, l)[..., None])
 
 
 def tiled_attention(

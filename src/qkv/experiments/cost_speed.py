@@ -69,14 +69,14 @@ def attention_calls(config: Config, rng: np.random.Generator) -> Calls:
     """Return the ways to compute the output; the longest text is left to those without n x n."""
     shape = (config.n_heads, config.n, 64)
     q, k, v = (rng.normal(size=shape).astype(np.float32) for _ in range(3))
-    tensors = [torch.from_numpy(x) for x in (q, k, v)]
+    t_q, t_k, t_v = (torch.from_numpy(x)[None] for x in (q, k, v))
     calls: Calls = {
         "core": lambda: qkv.scaled_dot_product_attention(q, k, v)[0],
         "tiled": lambda: qkv.tiled_attention(q, k, v)[0],
         "tiled causal": lambda: qkv.tiled_causal_attention(q, k, v)[0],
-        "torch": lambda: twins.scaled_dot_product_attention(*tensors)[0],
-        "fused": lambda: torch_attention(*(t[None] for t in tensors))[0],
-        "fused causal": lambda: torch_attention(*(t[None] for t in tensors), is_causal=True)[0],
+        "torch": lambda: twins.scaled_dot_product_attention(t_q, t_k, t_v)[0],
+        "fused": lambda: torch_attention(t_q, t_k, t_v),
+        "fused causal": lambda: torch_attention(t_q, t_k, t_v, is_causal=True),
     }
     return {name: calls[name] for name in (LEAN if config.n >= LONG else ALL)}
 
@@ -90,11 +90,11 @@ def layer_calls(config: Config, rng: np.random.Generator) -> Calls:
     W_1 = (rng.normal(size=(d, 4 * d)) / 16).astype(np.float32)
     W_2 = (rng.normal(size=(4 * d, d)) / 32).astype(np.float32)
     q, k, v = (qkv.split_heads(X @ W[i], 4) for i in range(3))
-    tensors = [torch.from_numpy(np.ascontiguousarray(x))[None] for x in (q, k, v)]
+    t_q, t_k, t_v = (torch.from_numpy(np.ascontiguousarray(x))[None] for x in (q, k, v))
     return {
         "projections": lambda: [X @ W[i] for i in range(4)],
         "attention": lambda: qkv.scaled_dot_product_attention(q, k, v)[0],
-        "attention fused": lambda: torch_attention(*tensors),
+        "attention fused": lambda: torch_attention(t_q, t_k, t_v),
         "feed-forward": lambda: (X @ W_1, hidden @ W_2),
     }
 
@@ -173,7 +173,7 @@ def exponent(lengths: tuple[int, ...], times: np.ndarray) -> float:
 
 
 def sweep(seeds: tuple[int, ...]) -> list[Config]:
-    """Return every length; a round of one length is a part, so that its rounds lie apart in time."""
+    """Return every length; one round of a length is a part, so that its rounds lie apart."""
     rounds = []
     for seed in seeds:
         one = (seed,)
