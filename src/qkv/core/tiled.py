@@ -224,8 +224,8 @@ def online_attention_steps(
         l = factor * l + powers.sum(axis=-1)  # noqa: E741
         o = factor[..., None] * o + powers @ values
         steps.append((m, factor, l, o))
-    kept = [np.stack(arrays) for arrays in zip(*steps, strict=True)]
-    return OnlineSteps(*kept, o / np.where(l == 0.0, 1.0, l)[..., None])
+    largest, factors, totals, sums = (np.stack(arrays) for arrays in zip(*steps, strict=True))
+    return OnlineSteps(largest, factors, totals, sums, o / np.where(l == 0.0, 1.0, l)[..., None])
 
 
 def tiled_attention(
