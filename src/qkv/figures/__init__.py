@@ -1,5 +1,6 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
+from qkv.figures.cost import growth, tile_map
 from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.decoded import figure_two
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
@@ -29,6 +30,7 @@ __all__ = [
     "decoder_wiring",
     "error_curves",
     "figure_two",
+    "growth",
     "head_maps",
     "heat_map",
     "lengths",
@@ -44,6 +46,7 @@ __all__ = [
     "seeds",
     "signed_maps",
     "steps_needed",
+    "tile_map",
     "token_rows",
     "two_orders",
     "vectors_in_plane",
