@@ -5,6 +5,7 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 """
 
 from qkv.checks import (
+    cost,
     cross_attention,
     decoded,
     dot_product,
@@ -51,6 +52,7 @@ __all__ = [
     "UnknownExerciseError",
     "Wrong",
     "check",
+    "cost",
     "cross_attention",
     "decoded",
     "dot_product",

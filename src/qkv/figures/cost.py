@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Polygon, Rectangle
@@ -109,7 +110,7 @@ def tile_map(n: int, tiles: Sequence[int]) -> Figure:
         for i in starts:
             for j in starts:
                 wide, tall = min(tile, n - j), min(tile, n - i)
-                edge = {"edgecolor": INK, "linewidth": 0.5}
+                edge: Any = {"edgecolor": INK, "linewidth": 0.5}
                 size += 1
                 ax.add_patch(Rectangle((j, i), wide, tall, facecolor="none", **edge))
                 if j >= i + tall:
