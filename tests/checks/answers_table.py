@@ -2624,13 +2624,13 @@ def united(m_a, l_a, o_a, m_b, l_b, o_b, for_l=True, for_o=True, careful=True, a
 
 
 def united_divided(*parts):
-    m, l, o = united(*parts)
-    return m, l, o / l[:, None]
+    m, total, o = united(*parts)
+    return m, total, o / total[:, None]
 
 
 def united_means(*parts):
-    m, l, o = united(*parts)
-    return m, l / 2, o / 2
+    m, total, o = united(*parts)
+    return m, total / 2, o / 2
 
 
 def united_sum_of_maxima(*parts):
@@ -2638,8 +2638,8 @@ def united_sum_of_maxima(*parts):
 
 
 def united_refuses_nothing(*parts):
-    m, l, o = united(*parts)
-    return m, l, np.where((parts[3] == -np.inf)[:, None], 0.0, o)
+    m, total, o = united(*parts)
+    return m, total, np.where((parts[3] == -np.inf)[:, None], 0.0, o)
 
 
 def united_other_way(m_a, l_a, o_a, m_b, l_b, o_b):
@@ -4317,7 +4317,7 @@ WRONG = {
         (lambda *a: priced(*a, back=0), "one head", "How does it come back"),
         (lambda *a: [2 * x for x in priced(*a)], "one head", "and additions"),
         (lambda *a: priced(*a, heads=1), "several heads", "those of one head"),
-        (lambda *a: sum(priced(*a)), "one head", ""),
+        (lambda *a: priced(*a, writes=0, means=0), "one head", "which products are there"),
     ],
     "cost.online": [
         (lambda s, v, t: streamed(s, v, t, divide=False), "one tile", "divided by at the end"),

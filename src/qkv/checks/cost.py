@@ -79,7 +79,7 @@ def predict() -> Choice:
 @register("cost.crossing")
 def crossing() -> Number:
     """Derive the crossing where the heads together are narrower than the model."""
-    d_model, n_heads, d = 1024, 8, 64
+    d_model, n_heads, d = 1024, 6, 96
     sizes = LayerSizes(d_model=d_model, d_ff=4096, n_heads=n_heads, d_k=d, d_v=d)
 
     def gap(n: int) -> int:
@@ -227,7 +227,7 @@ def rescale() -> Row:
                 "Your old sums stayed as they were. Against which maximum were they measured?",
             ),
             Wrong(
-                row(factor, total, old_o + 10, (old_o + 10) / l),
+                row(factor, total, old_o + 10, (old_o + 10) / total),
                 "You shrank l and not o. Do both hold the same powers?",
             ),
             Wrong(
@@ -345,15 +345,14 @@ def fused() -> Choice:
 
 
 def _parts(
-    n: int, d: int, h: int, d_k: int, d_v: int, d_ff: int,
-    writes: float = 1, means: float = 1, times_heads: bool = True, squares: bool = True,
-    back: float = 1,
+    *sizes: int, writes: int = 1, means: int = 1, one_head: bool = False, power: int = 2,
+    back: int = 1,
 ) -> Array:  # fmt: skip
-    heads = h if times_heads else 1
-    between = (n if squares else 1) * n * heads * (d_k + means * d_v)
-    return np.array(
-        [n * d * heads * (2 * d_k + d_v + writes * d_v), between, (1 + back) * n * d * d_ff], float
-    )
+    """Return the three counts, with what can be forgotten as a switch."""
+    n, d, h, d_k, d_v, d_ff = sizes
+    h = 1 if one_head else h
+    around, between = n * d * h * (2 * d_k + (1 + writes) * d_v), h * (d_k + means * d_v)
+    return np.array([around, n**power * between, (1 + back) * n * d * d_ff], float)
 
 
 def _layer_case(rng: np.random.Generator, one_head: bool = False) -> Case:
@@ -403,7 +402,7 @@ def multiplications() -> Code:
                     ),
                     Slip(
                         "n once",
-                        lambda *a: _parts(*a, squares=False),
+                        lambda *a: _parts(*a, power=1),
                         "Your scores and means grow as n. How many scores has each query?",
                     ),
                     Slip(
@@ -425,7 +424,7 @@ def multiplications() -> Code:
                 (
                     Slip(
                         "heads forgotten",
-                        lambda *a: _parts(*a, times_heads=False),
+                        lambda *a: _parts(*a, one_head=True),
                         "Your numbers are those of one head. How many tables of scores are there?",
                     ),
                 ),
