@@ -21,6 +21,7 @@ _MODULES = {
     "ScaleLab": "scale_lab",
     "SoftLookup": "soft_lookup",
     "SoftmaxBench": "softmax_bench",
+    "TileStepper": "tile_stepper",
     "TokensToRows": "tokens_to_rows",
     "WhyThree": "why_three",
 }
@@ -39,6 +40,7 @@ __all__ = [
     "ScaleLab",
     "SoftLookup",
     "SoftmaxBench",
+    "TileStepper",
     "TokensToRows",
     "WhyThree",
 ]
