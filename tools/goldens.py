@@ -212,7 +212,7 @@ def position_lab() -> list[dict[str, Any]]:
 
 @golden
 def tile_stepper() -> list[dict[str, Any]]:
-    """Every step of a few rows: rising, falling, far apart, behind a mask, in tiles that do not fit."""
+    """Step through a few rows: rising, falling, far apart, masked, in tiles that do not fit."""
     rng = np.random.default_rng(20)
     rows = [TileStepper().scores.tolist(), np.arange(8.0).tolist(), np.arange(8.0)[::-1].tolist()]
     rows += [rng.normal(size=8).tolist(), np.linspace(-99, 99, 8).tolist()]

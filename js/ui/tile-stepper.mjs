@@ -1,6 +1,6 @@
 // The stepper's drawing: the row of scores in tiles, the step as a table, both answers, and the tiles of the whole table.
 
-import { LIMIT, N } from "../math/tile-stepper.mjs";
+import { LIMIT, N, V } from "../math/tile-stepper.mjs";
 import { numberRow } from "./controls.mjs";
 import { h, set, svg, write } from "./dom.mjs";
 import { number } from "./format.mjs";
@@ -10,7 +10,7 @@ import { matrixTable, placeOf, step } from "./matrix.mjs";
 /** @typedef {ReturnType<typeof import("../math/tile-stepper.mjs").tileSteps>} Steps */
 
 const COLUMNS = ["before", "× 1", "this tile", "after"];
-const ROWS = ["m", "l", "o, 0", "o, 1"];
+const ROWS = ["m", "l", "o[0]", "o[1]"];
 const SQUARE = 18;
 
 /** @param {readonly number[]} pair */
@@ -54,7 +54,7 @@ export function tileView({ onscore }) {
   );
   const states = fields.map(() => h("span", { class: "qkv-tile-state" }));
   const cells = fields.map((field, j) =>
-    h("div", { class: "qkv-tile-cell" }, h("span", { class: "qkv-tile-key", "aria-hidden": "true" }, `key ${j}`), field.el, states[j]),
+    h("div", { class: "qkv-tile-cell" }, h("span", { class: "qkv-tile-key", "aria-hidden": "true" }, `key ${j}`), field.el, h("span", { class: "qkv-tile-value" }, h("span", { class: "qkv-sr" }, "value "), V[j].join(", ")), states[j]),
   );
   const row = h("div", { class: "qkv-tile-row", role: "group", "aria-label": "Scores of the query with eight keys" }, ...cells);
 

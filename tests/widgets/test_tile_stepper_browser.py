@@ -10,7 +10,7 @@ from tests.widgets.page import kept_and_needed, set_traits, small_targets, trait
 pytestmark = pytest.mark.browser
 NAMES = ["scores", "tile", "read", "causal", "query"]
 TABLE = "[data-matrix=step] tbody"
-FIRST = {"scores": [1, 2, 0, 1, 5, 0, 2, 3], "tile": 3, "read": 2, "causal": False, "query": 6}
+FIRST = {"scores": [1, 2, 0, 1, 5, 0, 2, 3], "tile": 3, "read": 2, "causal": False, "query": 4}
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from qkv.widgets.base import BookWidget, Vector, html_table, number, static_text
 __all__ = ["TileStepper"]
 
 CAPTION = (
-    "Finished scores of one query with eight keys; each key's value has two columns. The small"
-    " table has a square for each tile of the whole 8 by 8 table; the line in it is this query."
+    "Finished scores of one query with eight keys; the pair below a score is the key's value. The"
+    " small table has a square for each tile of all 8 by 8 scores; the frame in it is this query."
 )
 SCORES = (1.0, 2.0, 0.0, 1.0, 5.0, 0.0, 2.0, 3.0)
 V = np.array([[1, 0], [0, 2], [3, 1], [2, 2], [0, 1], [1, 3], [2, 0], [1, 1]], dtype=np.float64)
@@ -51,7 +51,7 @@ class TileStepper(BookWidget):
     tile = traitlets.Int(3, min=1, max=N).tag(sync=True)
     read = traitlets.Int(2, min=0, max=N).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
-    query = traitlets.Int(6, min=0, max=N - 1).tag(sync=True)
+    query = traitlets.Int(4, min=0, max=N - 1).tag(sync=True)
 
     def __init__(self, **traits: Any):
         traits.setdefault("caption", CAPTION)
@@ -121,7 +121,7 @@ class TileStepper(BookWidget):
         )
         rows = [
             (name, [made[column][i] for column in ("before", "kept", "added", "after")])
-            for i, name in enumerate(("m", "l", "o, column 0", "o, column 1"))
+            for i, name in enumerate(("m", "l", "o[0]", "o[1]"))
         ]
         table = html_table(
             ["before", "times the factor", "this tile", "after"], rows, "One step", digits=3
