@@ -63,7 +63,7 @@ def test_start_to_end_by_keyboard(page):
     assert page.text_content("[role=status]").startswith(said(page))
     page.get_by_label("Keys in a tile").focus()
     page.keyboard.press("ArrowLeft")
-    page.get_by_label("Query").focus()
+    page.get_by_label("Query", exact=True).focus()
     page.keyboard.press("Home")
     page.get_by_label("causal mask").focus()
     page.keyboard.press("Space")
