@@ -114,9 +114,10 @@ class TileStepper(BookWidget):
             f"factor {number(made['factor'], 3)}; o / l = {_pair(made['mean'])}, the full softmax"
             f" gives {_pair(made['full'])}"
         )
+        spoken = said.replace("o / l", "o over l")
         picture = (
             '<svg viewBox="0 0 350 84" width="350" height="84" role="img" font-size="14"'
-            f' fill="currentColor" aria-label="Eight scores in tiles of {self.tile}; {said}">'
+            f' fill="currentColor" aria-label="Eight scores in tiles of {self.tile}; {spoken}">'
             f'{cells}<text x="175" y="74" text-anchor="middle" font-size="12">{said}</text></svg>'
         )
         rows = [
