@@ -20,6 +20,7 @@ from qkv.checks import (
     softmax,
     tokens,
     transformer,
+    translator,
     why_three,
 )
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
@@ -72,5 +73,6 @@ __all__ = [
     "solution",
     "tokens",
     "transformer",
+    "translator",
     "why_three",
 ]

@@ -23,6 +23,7 @@ _MODULES = {
     "SoftmaxBench": "softmax_bench",
     "TileStepper": "tile_stepper",
     "TokensToRows": "tokens_to_rows",
+    "TranslatorExplorer": "translator_explorer",
     "WhyThree": "why_three",
 }
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "SoftmaxBench",
     "TileStepper",
     "TokensToRows",
+    "TranslatorExplorer",
     "WhyThree",
 ]
 
