@@ -31,6 +31,7 @@ from qkv.widgets import (
     ScaleLab,
     SoftLookup,
     SoftmaxBench,
+    TileStepper,
     TokensToRows,
     TranslatorExplorer,
     WhyThree,
@@ -304,6 +305,20 @@ async def explanation_lab(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the methods do not say what core computes")
 
 
+async def tile_stepper(page: Page, figure: Locator) -> None:
+    """Read a tile, choose smaller ones, change a score, switch the mask on."""
+    names = ["scores", "tile", "read", "causal", "query"]
+    go, tile = figure.get_by_role("button", name="Next tile"), figure.locator("input[type=range]")
+    score, causal = figure.locator("input[type=number]"), figure.locator("input[type=checkbox]")
+    presses = [(go, "Enter"), (tile.nth(0), "ArrowLeft"), (score.nth(2), "ArrowUp")]
+    async for key, now in _after_each(page, figure, names, [*presses, (causal, "Space")]):
+        made = TileStepper(**now).numbers()
+        shown = await figure.locator("[data-matrix=step] tbody td").all_inner_texts()
+        step = np.column_stack([made[name] for name in ("before", "kept", "added", "after")])
+        if _differ(shown[:1] + shown[2:], np.delete(step.ravel(), 1), 3):
+            raise WrongError(f"after {key} the step is not what core computes")
+
+
 async def layer_stepper(page: Page, figure: Locator) -> None:
     """Step once, choose another order, then another token."""
     names = ["layer", "token", "place", "order", "residual"]
@@ -475,6 +490,7 @@ WIDGETS: dict[str, Test] = {
     "scale-lab": scale_lab,
     "soft-lookup": soft_lookup,
     "softmax-bench": softmax_bench,
+    "tile-stepper": tile_stepper,
     "tokens-to-rows": tokens_to_rows,
     "translator-explorer": translator_explorer,
     "why-three": why_three,

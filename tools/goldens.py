@@ -42,6 +42,7 @@ from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.real_heads import RealHeads
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
+from qkv.widgets.tile_stepper import TileStepper
 from qkv.widgets.tokens_to_rows import TokensToRows, small_list
 from qkv.widgets.translator_explorer import TranslatorExplorer
 from qkv.widgets.why_three import difference_eigenvalues
@@ -351,6 +352,23 @@ def cache_stepper() -> list[dict[str, Any]]:
                 kept = KEPT[(word + head) % 3]
                 given = {"word": word, "kept": kept, "sets": sets, "head": head}
                 cases.append({**given, **CacheStepper(**given).numbers()})
+    return cases
+
+
+@golden
+def tile_stepper() -> list[dict[str, Any]]:
+    """Step through a few rows: rising, falling, far apart, masked, in tiles that do not fit."""
+    rng = np.random.default_rng(20)
+    rows = [TileStepper().scores.tolist(), np.arange(8.0).tolist(), np.arange(8.0)[::-1].tolist()]
+    rows += [rng.normal(size=8).tolist(), np.linspace(-99, 99, 8).tolist()]
+    cases = []
+    for n, scores in enumerate(rows):
+        for tile in (1, 3, 5, 8) if n else range(1, 9):
+            for read in (0, 1, 2, 8):
+                for causal, query in ((False, 6), (True, 4)) if n else ((False, 2), (True, 7)):
+                    given = {"scores": scores, "tile": tile, "read": read}
+                    given |= {"causal": causal, "query": query}
+                    cases.append({**given, "made": TileStepper(**given).numbers()})
     return cases
 
 

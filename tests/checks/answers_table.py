@@ -3124,6 +3124,128 @@ def misled_share(answer, weights, texts, blank, **slip):
     return sum(found) if slip.get("count") else np.mean(found)
 
 
+# --- cost ----------------------------------------------------------------------------------------
+
+
+def priced(n, d, h, d_k, d_v, d_ff, writes=1, means=1, heads=None, power=2, back=1):
+    h = h if heads is None else heads
+    between = n**power * h * (d_k + means * d_v)
+    return [n * d * h * (2 * d_k + (1 + writes) * d_v), between, (1 + back) * n * d * d_ff]
+
+
+def streamed(s, v, t, for_l=True, for_o=True, careful=True, stop=None, divide=True):
+    m, l, o = -np.inf, 0.0, np.zeros(v.shape[1])  # noqa: E741
+    for j in range(0, len(s) if stop is None else stop, t):
+        new = max(m, s[j : j + t].max())
+        base = 0.0 if careful and new == -np.inf else new
+        factor, powers = np.exp(m - base), np.exp(s[j : j + t] - base)
+        l = (factor if for_l or not l else 1.0) * l + powers.sum()  # noqa: E741
+        o = (factor if for_o else 1.0) * o + powers @ v[j : j + t]
+        m = new
+    if not divide:
+        return o
+    return o / l if l or not careful else o
+
+
+def streamed_raw(s, v, t):
+    powers = np.exp(s)
+    total = powers.sum()
+    return powers @ v / total if total else np.zeros(v.shape[1])
+
+
+def streamed_full_tiles(s, v, t):
+    return streamed(s, v, t, stop=max(t, len(s) // t * t))
+
+
+def streamed_by_mean(s, v, t):
+    return np.mean([streamed(s[j:], v[j:], t, stop=t) for j in range(0, len(s), t)], axis=0)
+
+
+def streamed_nothing(s, v, t):
+    return streamed(s, v, t) if (s > -np.inf).any() else v.mean(axis=0)
+
+
+def streamed_by_key(s, v, t):
+    return streamed(s, v, 1)
+
+
+def streamed_in_logs(s, v, t):
+    L, output = -np.inf, np.zeros(v.shape[1])
+    for j in range(0, len(s), t):
+        part = s[j : j + t]
+        if not (part > -np.inf).any():
+            continue
+        here = part.max() + np.log(np.exp(part - part.max()).sum())
+        new = np.logaddexp(L, here)
+        output = np.exp(L - new) * output + np.exp(part - new) @ v[j : j + t]
+        L = new
+    return output
+
+
+def united(m_a, l_a, o_a, m_b, l_b, o_b, for_l=True, for_o=True, careful=True, axis=True):
+    m = np.maximum(m_a, m_b)
+    base = np.where(m == -np.inf, 0.0, m) if careful else m
+    a, b = np.exp(m_a - base), np.exp(m_b - base)
+    l = a * l_a + b * l_b if for_l else l_a + l_b  # noqa: E741
+    rows = (lambda x: x[:, None]) if axis else (lambda x: x)
+    o = rows(a) * o_a + rows(b) * o_b if for_o else o_a + o_b
+    return m, l, o
+
+
+def united_divided(*parts):
+    m, total, o = united(*parts)
+    return m, total, o / total[:, None]
+
+
+def united_means(*parts):
+    m, total, o = united(*parts)
+    return m, total / 2, o / 2
+
+
+def united_sum_of_maxima(*parts):
+    return (parts[0] + parts[3], *united(*parts)[1:])
+
+
+def united_refuses_nothing(*parts):
+    m, total, o = united(*parts)
+    return m, total, np.where((parts[3] == -np.inf)[:, None], 0.0, o)
+
+
+def united_other_way(m_a, l_a, o_a, m_b, l_b, o_b):
+    m = np.maximum(m_a, m_b)
+    a = np.where(m_a == m, 1.0, np.exp(np.minimum(m_a - np.where(m == -np.inf, 0, m), 0)))
+    b = np.where(m_b == m, 1.0, np.exp(np.minimum(m_b - np.where(m == -np.inf, 0, m), 0)))
+    return m, a * l_a + b * l_b, (o_a.T * a + o_b.T * b).T
+
+
+def suspects(f, tries, least=1e-8):
+    for s, t in tries:
+        v = np.arange(2.0 * len(s)).reshape(-1, 2)
+        powers = np.exp(s - s.max())
+        if not np.allclose(f(s, v, t), powers @ v / powers.sum(), rtol=0, atol=least):
+            return 0
+    return 1
+
+
+UPWARDS = np.linspace(-2.0, 2.0, 7)
+GONE_FIRST = np.where(np.arange(7) < 3, -np.inf, UPWARDS)
+
+
+def suspects_all(f):
+    return suspects(f, [(UPWARDS, 3), (1e4 * UPWARDS, 2), (GONE_FIRST, 2)])
+
+
+def suspects_by_chance(f):
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        s = 10.0 ** rng.integers(0, 4) * np.sort(rng.normal(size=7))
+        s[: rng.integers(0, 6)] = -np.inf
+        with np.errstate(all="ignore"):
+            if not suspects(f, [(s, int(rng.integers(1, 5)))]):
+                return 0
+    return 1
+
+
 WRONG = {
     "explanation.erase": [
         (lambda c, X, b: -np.array(erased_row(c, X, b)), "two tokens", "signs are turned"),
@@ -5029,6 +5151,72 @@ WRONG = {
         (lambda S: share_right(S[:2, :2]), "more tokens", "every pair count"),
         (lambda S: max(share_right(S), 1e-7), "a tied head", "expose it"),
     ],
+    "cost.multiplications": [
+        (lambda *a: priced(*a, writes=0), "one head", "fourth matrix"),
+        (lambda *a: priced(*a, means=0), "one head", "product of weights and values"),
+        (lambda *a: priced(*a, power=1), "one head", "How many scores has each query"),
+        (lambda *a: priced(*a, back=0), "one head", "How does it come back"),
+        (lambda *a: [2 * x for x in priced(*a)], "one head", "and additions"),
+        (lambda *a: priced(*a, heads=1), "several heads", "those of one head"),
+        (lambda *a: priced(*a, writes=0, means=0), "one head", "which products are there"),
+    ],
+    "cost.online": [
+        (lambda s, v, t: streamed(s, v, t, divide=False), "one tile", "divided by at the end"),
+        (streamed_by_mean, "scores that fall", "the same sum of powers"),
+        (lambda s, v, t: streamed(s[-t:], v[-t:], t), "scores that fall", "the last tile only"),
+        (
+            lambda s, v, t: streamed(s, v, t, for_l=False, for_o=False),
+            "scores that rise",
+            "Neither of your sums",
+        ),
+        (lambda s, v, t: streamed(s, v, t, for_o=False), "scores that rise", "output was not"),
+        (lambda s, v, t: streamed(s, v, t, for_l=False), "scores that rise", "the sum was not"),
+        (streamed_full_tiles, "a smaller last tile", "last keys are missing"),
+        (streamed_raw, "large scores", "What do you subtract first"),
+        (lambda s, v, t: streamed(s, v, t, careful=False), "a forbidden first tile", "NaN"),
+        (streamed_nothing, "nothing to look at", "What is l"),
+    ],
+    "cost.repair": [
+        (united_divided, "one query, equal largest scores", "divided o by l already"),
+        (united_means, "one query, equal largest scores", "You took means"),
+        (
+            lambda *p: united(*p, for_l=False, axis=False),
+            "one query, different largest scores",
+            "Your l adds",
+        ),
+        (
+            lambda *p: united(*p, for_l=False, for_o=False),
+            "one query, different largest scores",
+            "Neither l nor o",
+        ),
+        (
+            lambda *p: united(*p, for_o=False),
+            "one query, different largest scores",
+            "Your o adds",
+        ),
+        (united_sum_of_maxima, "one query, equal largest scores", "What are l and o then"),
+        (lambda *p: united(*p, axis=False), "several queries", "Which axis is missing"),
+        (united_refuses_nothing, "a part that found nothing", "What should it add"),
+        (lambda *p: united(*p, careful=False), "both found nothing", "from itself"),
+    ],
+    "cost.expose": [
+        (lambda f: 0, "a right one", "you accused it"),
+        (lambda f: f(UPWARDS, 3), "a right one", "Your test stopped"),
+        (lambda f: 1, "old sums not rescaled", "forgets to rescale"),
+        (lambda f: suspects(f, [(UPWARDS, 7)]), "old sums not rescaled", "more than one tile"),
+        (
+            lambda f: suspects(f, [(UPWARDS[::-1], 3)]),
+            "old sums not rescaled",
+            "where does the largest score stand",
+        ),
+        (lambda f: suspects(f, [(UPWARDS[:6], 3)]), "the rest forgotten", "Does your tile divide"),
+        (lambda f: suspects(f, [(UPWARDS, 3)]), "nothing subtracted", "How large are the scores"),
+        (
+            lambda f: suspects(f, [(UPWARDS, 3), (1e4 * UPWARDS, 3)]),
+            "forbidden keys in front",
+            "how many in a row",
+        ),
+    ],
     "order.sinusoids": [
         (lambda n, d, o: clock(n, d, o, flip=True), "one pair", "begins with the cosine"),
         (lambda n, d, o: clock(n, d, o, start=1), "one pair", "code of place 1"),
@@ -5659,6 +5847,15 @@ RIGHT = {
     "cross_attention.padded": [pairs_right, pairs_by_cutting],
     "cross_attention.repair": [stack_with, stack_prepared],
     "cross_attention.footprint": [foot_right, foot_random],
+    "cost.multiplications": [
+        lambda n, d, h, k, v, f: np.array(
+            [2 * n * d * h * (k + v), h * n * (n * k + n * v), 2 * n * d * f], float
+        ),
+        lambda *a: tuple(float(x) for x in priced(*a)),
+    ],
+    "cost.online": [streamed, streamed_by_key, streamed_in_logs],
+    "cost.repair": [united, united_other_way],
+    "cost.expose": [suspects_all, suspects_by_chance],
     "order.sinusoids": [clock, lambda n, d, o: clock(n, d, o).tolist()],
     "order.step": [hand, lambda d, s: np.linalg.inv(hand(d, -s))],
     "order.repair": [rope],

@@ -155,6 +155,7 @@ CALLS = {
     "pool_kv_heads": lambda dtype: (samples.multi_head(n_heads=6, dtype=dtype), 2),
     "partial_attention": _with_mask((11, 3, 7), (11, 5, 7), (11, 5, 2)),
     "merge_attention": _merge,
+    "online_attention_steps": lambda dtype: (*_floats((2, 3, 5), (2, 5, 7))(dtype), 2),
     "tiled_attention": lambda dtype: (*_with_mask((3, 7), (5, 7), (5, 2))(dtype), 2),
     "tiled_causal_attention": lambda dtype: (
         *_floats((2, 3, 7), (2, 5, 7), (2, 5, 11))(dtype),

@@ -946,6 +946,37 @@ def totals_taken_out_of_the_log(output_a, log_a, output_b, log_b):
     return output, np.log(total_a + total_b)[..., 0]
 
 
+def _online(scores, v, tile, first, factor):
+    """The steps with a planted start of m and a planted factor."""
+    m = np.full(scores.shape[:-1], first)
+    l, o, steps = np.zeros_like(m), np.zeros((*m.shape, v.shape[-1])), []  # noqa: E741
+    for j in range(0, scores.shape[-1], tile):
+        part = scores[..., j : j + tile]
+        largest = np.maximum(m, part.max(axis=-1))
+        by, powers = factor(m, largest), np.exp(part - largest[..., None])
+        l = by * l + powers.sum(axis=-1)  # noqa: E741
+        o = by[..., None] * o + powers @ v[..., j : j + tile, :]
+        m = largest
+        steps.append((m, by, l, o))
+    kept = (np.stack(arrays) for arrays in zip(*steps, strict=True))
+    return qkv.OnlineSteps(*kept, output=o / l[..., None])
+
+
+@bug("online_attention_steps", "right as long as the largest score stands in the first tile")
+def old_sums_not_rescaled(scores, v, tile=1):
+    return _online(scores, v, tile, -np.inf, lambda m, largest: np.ones_like(m))
+
+
+@bug("online_attention_steps", "NaN from the first tile of a query that sees nothing in it")
+def minus_infinity_minus_itself(scores, v, tile=1):
+    return _online(scores, v, tile, -np.inf, lambda m, largest: np.exp(m - largest))
+
+
+@bug("online_attention_steps", "runs; a row of scores far below 0 becomes 0 / 0")
+def largest_starts_at_zero(scores, v, tile=1):
+    return _online(scores, v, tile, 0.0, lambda m, largest: np.exp(m - largest))
+
+
 @bug("tiled_attention", "right where the tile divides n; otherwise the last keys are lost")
 def last_tile_forgotten(q, k, v, mask=None, tile=256):
     n = max(k.shape[-2] // tile * tile, 1) if tile < k.shape[-2] else k.shape[-2]

@@ -429,6 +429,10 @@ VALUE_ERRORS = {
         lambda: qkv.tiled_attention(ones(4, 3), ones(5, 3), ones(5, 2), None, 0),
         "tile must be at least 1, got 0",
     ),
+    "steps of zero keys": (
+        lambda: qkv.online_attention_steps(ones(4, 5), ones(5, 2), 0),
+        "tile must be at least 1, got 0",
+    ),
     "nothing to count": (
         lambda: qkv.count_parameters(3),
         "parameters must hold arrays, got int",

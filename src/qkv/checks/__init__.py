@@ -5,6 +5,7 @@ The book's pages and notebooks are made from the same exercises: see ``get`` and
 """
 
 from qkv.checks import (
+    cost,
     cross_attention,
     decoded,
     dot_product,
@@ -63,6 +64,7 @@ __all__ = [
     "UnknownExerciseError",
     "Wrong",
     "check",
+    "cost",
     "cross_attention",
     "decoded",
     "dot_product",

@@ -121,7 +121,9 @@ from qkv.core.scores import (
 from qkv.core.soft_cap import soft_cap, soft_capped_attention
 from qkv.core.softmax import softmax, softmax_with_temperature
 from qkv.core.tiled import (
+    OnlineSteps,
     merge_attention,
+    online_attention_steps,
     partial_attention,
     tiled_attention,
     tiled_causal_attention,
@@ -149,6 +151,7 @@ __all__ = [
     "LayerSizes",
     "MultiHeadParameters",
     "MultiHeadSteps",
+    "OnlineSteps",
     "ShapeError",
     "TransformerParameters",
     "TransformerSteps",
@@ -221,6 +224,7 @@ __all__ = [
     "multi_head_parameter_count",
     "multi_head_steps",
     "nearest_look_up",
+    "online_attention_steps",
     "pack_in_proj",
     "padding_mask",
     "partial_attention",

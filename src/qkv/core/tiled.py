@@ -7,11 +7,18 @@ exponentials. Two pieces are then joined as two weighted means are.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_attention_inputs, as_partial_outputs, as_size
+from qkv.core.inputs import (
+    Array,
+    as_attention_inputs,
+    as_partial_outputs,
+    as_scores_and_values,
+    as_size,
+)
 from qkv.core.masks import causal_mask
 
 if TYPE_CHECKING:
@@ -131,6 +138,94 @@ def merge_attention(
         share_a = np.exp(log_totals_a - finite)[..., None]
         share_b = np.exp(log_totals_b - finite)[..., None]
     return share_a * output_a + share_b * output_b, log_totals
+
+
+@dataclass(frozen=True)
+class OnlineSteps:
+    """What attention keeps while it reads the keys tile by tile; one entry a tile in front.
+
+    Attributes
+    ----------
+    largest : array, shape (n_tiles, ..., n_q)
+        The largest score so far; -inf as long as the query may look at nothing.
+    factors : array, shape (n_tiles, ..., n_q)
+        What the old total and the old sum were multiplied by, exp(largest before - largest now).
+    totals : array, shape (n_tiles, ..., n_q)
+        The sum of exp(score - largest) so far.
+    sums : array, shape (n_tiles, ..., n_q, d_v)
+        The sum of exp(score - largest) times value so far.
+    output : array, shape (..., n_q, d_v)
+        The last sum divided by the last total.
+    """
+
+    largest: Float[Array, "n_tiles *batch n_q"]
+    factors: Float[Array, "n_tiles *batch n_q"]
+    totals: Float[Array, "n_tiles *batch n_q"]
+    sums: Float[Array, "n_tiles *batch n_q d_v"]
+    output: Float[Array, "*batch n_q d_v"]
+
+
+def online_attention_steps(
+    scores: Float[Array, "*batch n_q n_k"],
+    v: Float[Array, "*batch n_k d_v"],
+    tile: int = 1,
+) -> OnlineSteps:
+    r"""Read finished scores tile by tile with three things in hand, and keep every step.
+
+    .. math:: m' = \max(m, \max_j s_j), \quad
+        l' = e^{m - m'}\, l + \sum_j e^{s_j - m'}, \quad
+        o' = e^{m - m'}\, o + \sum_j e^{s_j - m'} v_j
+
+    Parameters
+    ----------
+    scores : array, shape (..., n_q, n_k)
+        What each query makes of each key; -inf where it may not look.
+    v : array, shape (..., n_k, d_v)
+        One value for each key.
+    tile : int, default 1
+        Keys read at once.
+
+    Returns
+    -------
+    steps : OnlineSteps
+        largest is m, totals is l and sums is o after each tile; output is o / l at the end, zeros
+        for a query that may look at nothing.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or an axis has size 0.
+    ValueError
+        If the scores hold NaN or +inf, or `tile` is not an integer of at least 1.
+
+    References
+    ----------
+    Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), algorithm 3; Dao et
+    al., "FlashAttention: fast and memory-efficient exact attention with IO-awareness" (2022),
+    algorithm 1.
+
+    Examples
+    --------
+    >>> import qkv
+    >>> steps = qkv.online_attention_steps([[0, 0, 7, 0]], [[10], [20], [30], [40]], tile=2)
+    >>> print(steps.largest[:, 0], steps.factors[:, 0].round(4), steps.output.round(2))
+    [0. 7.] [0.     0.0009] [[29.98]]
+    """
+    scores, v, _ = as_scores_and_values(scores, v, None)
+    tile, steps = as_size("tile", tile), []
+    m = np.full(scores.shape[:-1], -np.inf, scores.dtype)
+    l, o = np.zeros_like(m), np.zeros((*m.shape, v.shape[-1]), np.result_type(scores, v))  # noqa: E741
+    for j in range(0, scores.shape[-1], tile):
+        part, values = scores[..., j : j + tile], v[..., j : j + tile, :]
+        before, m = m, np.maximum(m, part.max(axis=-1))
+        finite = np.where(m == -np.inf, 0.0, m)  # nothing seen so far: there is no largest score
+        with np.errstate(over="ignore"):  # a score 1e308 below another falls to -inf: weight 0
+            factor, powers = np.exp(before - finite), np.exp(part - finite[..., None])
+        l = factor * l + powers.sum(axis=-1)  # noqa: E741
+        o = factor[..., None] * o + powers @ values
+        steps.append((m, factor, l, o))
+    largest, factors, totals, sums = (np.stack(arrays) for arrays in zip(*steps, strict=True))
+    return OnlineSteps(largest, factors, totals, sums, o / np.where(l == 0.0, 1.0, l)[..., None])
 
 
 def tiled_attention(

@@ -1,5 +1,6 @@
 """The book's figures: functions from arrays to a figure. They draw; they compute no attention."""
 
+from qkv.figures.cost import growth, tile_map
 from qkv.figures.cross_attention import cross_lines, decoder_wiring
 from qkv.figures.decoded import figure_two
 from qkv.figures.dot_products import heat_map, lengths, vectors_in_plane
@@ -42,6 +43,7 @@ __all__ = [
     "error_curves",
     "figure_two",
     "growing",
+    "growth",
     "head_grids",
     "head_lines",
     "head_maps",
@@ -67,6 +69,7 @@ __all__ = [
     "shares_by_layer",
     "signed_maps",
     "steps_needed",
+    "tile_map",
     "token_bars",
     "token_rows",
     "two_hops",

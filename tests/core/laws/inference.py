@@ -236,6 +236,50 @@ def merging_survives_huge_scores(merge):
     close(log_totals, [1e4 + np.log(2)])
 
 
+@law("online_attention_steps")
+def online_steps_end_at_the_loop(steps_of):
+    q, k, v = draw((3, D_K), (N, D_K), (N, D_V), seed=9)
+    scores = oracles.scores(q, k) / np.sqrt(D_K)
+    for tile in (1, 2, 3, 100):
+        steps = steps_of(scores, v, tile)
+        assert len(steps.totals) == -(-N // tile)
+        close(steps.output, oracles.attention(q, k, v)[0])
+    close(steps_of(scores, v).totals, steps_of(scores, v, 1).totals)
+
+
+@law("online_attention_steps")
+def online_steps_keep_what_they_say_after_each_tile(steps_of):
+    scores, v = draw((2, 3, N), (2, N, D_V), seed=10)
+    scores[0, 1, :3] = -np.inf  # a query whose first tiles hold nothing
+    steps = steps_of(scores, v, 2)
+    before = np.full((2, 3), -np.inf)
+    for i, stop in enumerate((2, 4, 6, 7)):
+        seen = scores[..., :stop]
+        largest = seen.max(axis=-1)
+        powers = np.exp(seen - np.where(largest == -np.inf, 0.0, largest)[..., None])
+        close(steps.largest[i], largest)
+        close(steps.totals[i], powers.sum(axis=-1))
+        close(steps.sums[i], powers @ v[:, :stop])
+        gone = before == -np.inf
+        factors = np.exp(np.where(gone, 0.0, before) - np.where(gone, 0.0, largest))
+        close(steps.factors[i], np.where(gone, 0.0, factors))
+        before = largest
+
+
+@law("online_attention_steps")
+def online_steps_of_a_query_that_sees_nothing_are_zeros(steps_of):
+    steps = steps_of(np.full((3, 5), -np.inf), np.ones((5, 2)), 2)
+    close(steps.output, np.zeros((3, 2)), atol=0)
+    close(steps.totals, np.zeros((3, 3)), atol=0)
+
+
+@law("online_attention_steps")
+def online_steps_survive_huge_scores(steps_of):
+    steps = steps_of(np.array([[-1e308, 1e4, 1e308]]), np.array([[3.0], [5.0], [7.0]]))
+    close(steps.output, [[7.0]])
+    close(steps_of(np.array([[1e4, 1e4]]), np.array([[3.0], [5.0]])).output, [[4.0]])
+
+
 @law("tiled_attention")
 def tiles_equal_the_loop(attend):
     q, k, v = draw((3, D_K), (N, D_K), (N, D_V), seed=2)
