@@ -18,6 +18,7 @@ from qkv.checks import (
     scale,
     softmax,
     tokens,
+    torch_contract,
     transformer,
     why_three,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "softmax",
     "solution",
     "tokens",
+    "torch_contract",
     "transformer",
     "why_three",
 ]
