@@ -41,6 +41,8 @@ def mask_index() -> Number:
             Wrong(float(joint[b - 1, i - 1]), "You counted from 1. Which sentence is number 0?"),
             Wrong(float(b * batch + i), "You took one mask for each sentence. How many masks has"
                   " a sentence?"),
+            Wrong(float(b), "That is the sentence's own number. How many masks has each sentence"
+                  " before it?"),
             Wrong(float(joint[b, i] + 1), "That is the next head. Is the first entry 0 or 1?"),
         ),
         hints=(
@@ -165,7 +167,7 @@ def xavier() -> Number:
     return Number(
         title="Another width, another start",
         prompt=(
-            "Xavier's rule draws a matrix uniformly between −a and a, with"
+            "Xavier's rule draws numbers uniformly, of size at most a, with"
             " a² = 6 / (inputs + outputs). `nn.MultiheadAttention(96, 3)` packs its matrices into"
             f" one of shape (288, {E}), stored (outputs, inputs). With `kdim={width}, vdim={width}`"
             f" the keys' matrix is its own, ({E}, {width}). How many times larger does it start?"
@@ -426,6 +428,12 @@ def copy_weights() -> Code:
                         "Keys and values changed places. Which block comes last?",
                     ),
                     Slip(
+                        "no axis of heads",
+                        lambda p, o, h: (*_turned(p), o.T),
+                        "The numbers are right. One head or many: where is the axis that counts"
+                        " them?",
+                    ),
+                    Slip(
                         "columns cut",
                         lambda p, o, h: _stacks(np.split(p.reshape(len(o), -1), 3, axis=1), o, h),
                         "You cut the same numbers into another shape. Along which axis do the"
@@ -573,9 +581,9 @@ def repair_pads() -> Code:
                         "That is the first word's row. Where are the others?",
                     ),
                     Slip(
-                        "not encoded",
-                        lambda e, X, n: X.mean(axis=1),
-                        "That is the mean of what goes in. Where is the encoder?",
+                        "the last row",
+                        lambda e, X, n: e(X, _is_pad(X, n))[np.arange(len(X)), np.asarray(n) - 1],
+                        "That is the last word's row. Where are the others?",
                     ),
                 ),
                 crash="The encoder was not content. Which shape and type has its mask, and are"
@@ -611,11 +619,6 @@ def repair_pads() -> Code:
                         ),
                         "The sum is over words, the division by all places. How many words are"
                         " there?",
-                    ),
-                    Slip(
-                        "the last row",
-                        lambda e, X, n: e(X, _is_pad(X, n))[np.arange(len(X)), np.asarray(n) - 1],
-                        "That is the last word's row. Where are the others?",
                     ),
                 ),
                 crash="Sentences of unequal length: what does your code do with a row of bools for"
