@@ -46,7 +46,7 @@ def outcomes():
             try:
                 for cell in cells:
                     exec(cell, space)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 found[heading] = error
     return found
 
