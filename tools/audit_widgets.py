@@ -27,6 +27,7 @@ from qkv.widgets import (
     SoftLookup,
     SoftmaxBench,
     TokensToRows,
+    TranslatorExplorer,
     WhyThree,
 )
 
@@ -343,6 +344,21 @@ async def notation_decoder(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the numbers of {now['focus']} are not what core gives")
 
 
+async def translator_explorer(page: Page, figure: Locator) -> None:
+    """Walk to another weight, open another head, then translate into French."""
+    names = ["text", "language", "site", "head", "at"]
+    cell = figure.locator("[data-matrix=weights] [tabindex='0']")
+    head = figure.locator("fieldset").nth(3).locator("input:checked")
+    language = figure.locator("input[value=de]")
+    presses = [(cell, "ArrowDown"), (head, "ArrowRight"), (language, "ArrowRight")]
+    async for key, now in _after_each(page, figure, names, presses):
+        await figure.locator(".qkv-translate:not([aria-busy])").wait_for()
+        made = TranslatorExplorer(**now).numbers()
+        shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
+        if _differ(shown, made["weights"], 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+
+
 WIDGETS: dict[str, Test] = {
     "cross-attention": cross_attention,
     "dot-product": dot_product,
@@ -358,6 +374,7 @@ WIDGETS: dict[str, Test] = {
     "soft-lookup": soft_lookup,
     "softmax-bench": softmax_bench,
     "tokens-to-rows": tokens_to_rows,
+    "translator-explorer": translator_explorer,
     "why-three": why_three,
 }
 

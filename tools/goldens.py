@@ -6,6 +6,7 @@
 A function decorated with `@golden` returns a list of cases; its name is the file's name.
 """
 
+import datetime
 import json
 import math
 import sys
@@ -16,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from qkv import core
-from qkv.data import paper_table, round_table, running_example
+from qkv.data import (
+    date_translation,
+    number_translation,
+    paper_table,
+    round_table,
+    running_example,
+    translation_vocabulary,
+)
 from qkv.widgets.cross_attention import CrossAttention
 from qkv.widgets.head_splitter import WAYS, HeadSplitter
 from qkv.widgets.layer_stepper import LayerStepper
@@ -28,6 +36,7 @@ from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
 from qkv.widgets.tokens_to_rows import TokensToRows, small_list
+from qkv.widgets.translator_explorer import TranslatorExplorer
 from qkv.widgets.why_three import difference_eigenvalues
 
 FOLDER = Path(__file__).resolve().parents[1] / "js" / "test" / "golden"
@@ -206,6 +215,52 @@ def position_lab() -> list[dict[str, Any]]:
     for code in CODES:
         given = {"order": [0, 1, 2, 3, 4], "code": code, "start": 37, "causal": False}
         cases.append({**given, **PositionLab(**given).numbers()})
+    return cases
+
+
+@golden
+def translations() -> list[dict[str, Any]]:
+    """Numbers of every kind and dates in both languages: words and gold links; the vocabulary."""
+    cases: list[dict[str, Any]] = [{"vocabulary": translation_vocabulary()}]
+    numbers = [*range(130), 200, 280, 300, 999, 1000, 1001, 1080, 1100, 2000, 7071, 10_000]
+    numbers += [71_000, 80_000, 81_081, 91_191, 100_000, 180_200, 200_000, 280_080, 999_999]
+    examples = [(str(n), lambda lang, n=n: number_translation(n, lang)) for n in numbers]
+    for text in ("1900-01-01", "1957-12-25", "2000-02-29", "2024-08-08", "2099-12-31"):
+        date = datetime.date.fromisoformat(text)
+        examples.append((text, lambda lang, date=date: date_translation(date, lang)))
+    for text, make in examples:
+        for language in ("de", "fr"):
+            pair = make(language)
+            links = {"sure": sorted(pair.sure), "possible": sorted(pair.possible)}
+            case = {"source": pair.source, "target": pair.target, **links}
+            cases.append({"text": text, "language": language, **case})
+    return cases
+
+
+@golden
+def translator_explorer() -> list[dict[str, Any]]:
+    """Run the shipped model: what it writes, and one head of every site."""
+    cases = []
+    for text, language in [
+        ("85026", "de"),
+        ("81028", "fr"),
+        ("260867", "fr"),
+        ("1957-12-25", "de"),
+    ]:
+        made = TranslatorExplorer(text=text, language=language)
+        heads = []
+        for site, layer, head in (
+            ("encoder", 0, 3),
+            ("decoder", 1, 0),
+            ("cross", 0, 2),
+            ("cross", 1, 1),
+        ):
+            made.site, made.head = site, [layer, head]
+            numbers = made.numbers()
+            rows = {name: numbers[name] for name in ("q", "k", "scores", "weights")}
+            heads.append({"site": site, "layer": layer, "head": head, **rows})
+        case = {"text": text, "language": language, "heads": heads}
+        cases.append({**case, "source": numbers["source"], "written": numbers["written"]})
     return cases
 
 

@@ -2085,6 +2085,171 @@ def others_in_place(part, X):
     return most
 
 
+# --- translator ----------------------------------------------------------------------------------
+
+
+def links_loop(weights):
+    n_heads, rows, _ = weights.shape
+    found = np.zeros((n_heads, rows - 1), dtype=int)
+    for h in range(n_heads):
+        for t in range(rows - 1):
+            found[h, t] = max(range(weights.shape[2]), key=lambda s: weights[h, t, s])
+    return found
+
+
+def links_reads(weights):
+    return np.array([[row.argmax() for row in head[1:]] for head in weights])
+
+
+def rate_right(links, sure, possible):
+    hits = (links & sure).sum() + (links & possible).sum()
+    return 1 - hits / (links.sum() + sure.sum())
+
+
+def rate_by_sets(links, sure, possible):
+    a, s, p = (set(map(tuple, np.argwhere(part))) for part in (links, sure, possible))
+    return 1 - (len(a & s) + len(a & p)) / (len(a) + len(s))
+
+
+def rate_parts(links, sure, possible):
+    return [rate_right(*part) for part in zip(links, sure, possible, strict=True)]
+
+
+def rate_sums(links, sure, possible, formula):
+    parts = links & sure, links & possible, links, sure, possible
+    return formula(*(part.sum() for part in parts))
+
+
+def tr_cross(X, memory, W_Q, W_K, W_V, t, q=None, k=None, v=None, root=None):
+    q = X[t] @ W_Q if q is None else q
+    k = memory @ W_K if k is None else k
+    v = memory @ W_V if v is None else v
+    e = np.exp(k @ q / (root or np.sqrt(W_K.shape[1])))
+    return e / e.sum(), e / e.sum() @ v
+
+
+def tr_cross_all(X, memory, W_Q, W_K, W_V, t):
+    e = np.exp(X @ W_Q @ (memory @ W_K).T / np.sqrt(W_Q.shape[1]))
+    weights = e / e.sum(axis=1, keepdims=True)
+    return weights[t], (weights @ memory @ W_V)[t]
+
+
+def tr_cross_causal(X, memory, W_Q, W_K, W_V, t):
+    scores = memory @ W_K @ (X[t] @ W_Q) / np.sqrt(W_K.shape[1])
+    scores[t + 1 :] = -np.inf
+    e = np.exp(scores - scores.max())
+    return e / e.sum(), e / e.sum() @ memory @ W_V
+
+
+def beam_totals(log_p, next_log_p, done):
+    return np.where(
+        done[:, None],
+        np.where(np.arange(next_log_p.shape[1]) == 0, log_p[:, None], -np.inf),
+        log_p[:, None] + next_log_p,
+    )
+
+
+def beam_kept(totals, n):
+    n_words = totals.shape[1]
+    return np.array([(i // n_words, i % n_words) for i in (-totals).ravel().argsort()[:n]])
+
+
+def beam_right(log_p, next_log_p, done, n):
+    """Collect all continuations in a list and sort it."""
+    more = []
+    for b in range(len(log_p)):
+        if done[b]:
+            more.append((log_p[b], b, 0))
+            continue
+        more += [(log_p[b] + next_log_p[b, i], b, i) for i in range(next_log_p.shape[1])]
+    return np.array([(b, i) for _, b, i in sorted(more, reverse=True)[:n]])
+
+
+def beam_one_each(log_p, next_log_p, done, n):
+    totals = beam_totals(log_p, next_log_p, done)
+    pairs = sorted(((row.max(), b, row.argmax()) for b, row in enumerate(totals)), reverse=True)
+    return np.array([(b, i) for _, b, i in pairs[:n]])
+
+
+def beam_first_only(log_p, next_log_p, done, n):
+    b = log_p.argmax()
+    return np.array([(b, i) for i in (-beam_totals(log_p, next_log_p, done)[b]).argsort()[:n]])
+
+
+def beam_dropped(log_p, next_log_p, done, n):
+    return beam_kept(np.where(done[:, None], -np.inf, log_p[:, None] + next_log_p), n)
+
+
+def beam_twice(log_p, next_log_p, done, n):
+    totals = beam_totals(log_p, next_log_p, done)
+    totals[done, 0] = log_p[done] + next_log_p[done, 0]
+    return beam_kept(totals, n)
+
+
+def beam_free(log_p, next_log_p, done, n):
+    return beam_kept(np.where(done[:, None], log_p[:, None], log_p[:, None] + next_log_p), n)
+
+
+def reads_flags(score, source, read, least=1e-9):
+    before, flags = score(source, read), []
+    for s in range(len(source)):
+        other = source.copy()
+        other[s] = (other[s] + 3) % 11
+        flags.append(np.abs(score(other, read) - before).max(axis=1) > least)
+    return np.array(flags)
+
+
+def reads_right(score, source, read):
+    return int(reads_flags(score, source, read).any(axis=1).sum())
+
+
+def reads_by_words(score, source, read):
+    """Try every other word at each place, not one."""
+    count = 0
+    for s in range(len(source)):
+        others = [np.where(np.arange(len(source)) == s, i, source) for i in range(11)]
+        count += any(np.abs(score(o, read) - score(source, read)).max() > 1e-9 for o in others)
+    return count
+
+
+def reads_not_put_back(score, source, read):
+    before, other, count = score(source, read), source.copy(), 0
+    for s in range(len(source)):
+        other[s] = (other[s] + 1) % 11
+        count += int(np.abs(score(other, read) - before).max() > 1e-9)
+    return count
+
+
+def reads_target(score, source, read):
+    before, count = score(source, read), 0
+    for t in range(len(read)):
+        other = read.copy()
+        other[t] = (other[t] + 1) % 11
+        count += int(np.abs(score(source, other) - before).max() > 1e-9)
+    return count
+
+
+def reads_both(score, source, read):
+    """Exchange a word of the target along with the one of the source."""
+    before, count, moved = score(source, read), 0, (read + 1) % 11
+    for s in range(len(source)):
+        other = source.copy()
+        other[s] = (other[s] + 1) % 11
+        count += int(np.abs(score(other, moved) - before).max() > 1e-9)
+    return count
+
+
+def reads_in_place(score, source, read):
+    before, count = score(source, read), 0
+    for s in range(len(source)):
+        kept = source[s]
+        source[s] = (kept + 1) % 11
+        count += int(np.abs(score(source, read) - before).max() > 1e-9)
+        source[s] = kept
+    source[0] += 1
+    return count
+
+
 # --- transformer ---------------------------------------------------------------------------------
 
 
@@ -4455,6 +4620,174 @@ WRONG = {
             "differences pass",
         ),
     ],
+    "translator.links": [
+        (links_reads, "one head", "the row that reads the word"),
+        (lambda w: w.argmax(-1), "one head", "a row too many"),
+        (lambda w: w[:, :-1].max(-1), "one head", "largest weights"),
+        (lambda w: (-w[:, :-1]).argmax(-1), "one head", "smallest weights"),
+        (lambda w: w[:, :-1].argmax(1), "one head", "one number for each source word"),
+        (lambda w: links_loop(w) - 1, "one head", "one too small"),
+        (lambda w: w[:, :-1].sum(0).argmax(-1)[None], "several heads", "averaged the heads"),
+        (lambda w: links_loop(w)[:1], "several heads", "Only the first head"),
+        (
+            lambda w: np.stack([w.mean(0)[:-1].argmax(-1)] * len(w)),
+            "several heads",
+            "agree in every word",
+        ),
+    ],
+    "translator.error_rate": [
+        (
+            lambda a, s, p: rate_sums(a, s, p, lambda i, j, a, s, p: 1 - i / a),
+            "one sentence, all links sure",
+            "sure links that nobody",
+        ),
+        (
+            lambda a, s, p: rate_sums(a, s, p, lambda i, j, a, s, p: 1 - i / s),
+            "one sentence, all links sure",
+            "What do wrong guesses cost",
+        ),
+        (lambda a, s, p: 1 - rate_right(a, s, p), "one sentence, all links sure", "an error?"),
+        (
+            lambda a, s, p: rate_sums(a, s, p, lambda i, j, a, s, p: 1 - i / (a + s)),
+            "one sentence, all links sure",
+            "error of one half",
+        ),
+        (
+            lambda a, s, p: 1 - (a & s).sum() / (a | s).sum(),
+            "one sentence, all links sure",
+            "divided by the union",
+        ),
+        (lambda a, s, p: rate_right(a, s, s), "possible links", "count for nothing"),
+        (
+            lambda a, s, p: rate_sums(a, s, p, lambda i, j, a, s, p: 1 - 2 * j / (a + s)),
+            "possible links",
+            "every possible link twice",
+        ),
+        (
+            lambda a, s, p: rate_sums(a, s, p, lambda i, j, a, s, p: 1 - (i + j) / (a + p)),
+            "possible links",
+            "find the possible links",
+        ),
+        (lambda a, s, p: np.mean(rate_parts(a, s, p)), "several sentences", "averaged"),
+        (lambda a, s, p: rate_parts(a, s, p)[0], "several sentences", "Only the first"),
+        (lambda a, s, p: sum(rate_parts(a, s, p)), "several sentences", "can pass 1"),
+    ],
+    "translator.cross_rows": [
+        (
+            lambda X, M, Q, K, V, t: tr_cross(M, X, Q, K, V, t),
+            "the first row",
+            "The source asks the target",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, X, Q, K, V, t),
+            "the first row",
+            "self-attention of the target",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(M, M, Q, K, V, t),
+            "the first row",
+            "comes from the memory",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, M, Q, K, V, t, root=1.0),
+            "the first row",
+            "weights too sharp",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, M, Q, K, V, t, root=np.sqrt(V.shape[1])),
+            "the first row",
+            "How many products",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, M, Q, K, V, t, root=np.sqrt(len(M))),
+            "the first row",
+            "number of keys",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, M, K, Q, V, t),
+            "the first row",
+            "have changed places",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, M, Q, K, V, t)[::-1],
+            "the first row",
+            "in the other order",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, M, Q, K, V, 0),
+            "a later row",
+            "row 0 again",
+        ),
+        (
+            lambda X, M, Q, K, V, t: tr_cross(X, M, Q, K, V, t + (t > 0)),
+            "a later row",
+            "the row below",
+        ),
+        (
+            lambda X, M, Q, K, V, t: (tr_cross_causal if t else tr_cross)(X, M, Q, K, V, t),
+            "a later row",
+            "already complete",
+        ),
+    ],
+    "translator.beam_step": [
+        (
+            lambda b, x, d, n: beam_kept(-beam_totals(b, x, d), n),
+            "one beam",
+            "the least likely word",
+        ),
+        (lambda b, x, d, n: beam_right(b, x, d, n)[:, ::-1], "one beam", "Which comes first"),
+        (lambda b, x, d, n: beam_kept(x, n), "four beams", "next words only"),
+        (lambda b, x, d, n: beam_kept(b[:, None] * x, n), "one beam", "multiply two logs"),
+        (
+            lambda b, x, d, n: beam_kept(np.exp(b)[:, None] + np.exp(x), n),
+            "four beams",
+            "added probabilities",
+        ),
+        (beam_one_each, "four beams", "have two heirs"),
+        (beam_first_only, "four beams", "continue the best beginning"),
+        (lambda b, x, d, n: beam_right(b, x, d, n)[::-1], "four beams", "in reverse"),
+        (
+            lambda b, x, d, n: beam_kept(b[:, None] + x, n),
+            "a finished beginning",
+            "after its stop sign",
+        ),
+        (beam_dropped, "a finished beginning", "is gone"),
+        (beam_twice, "a finished beginning", "second stop sign"),
+        (beam_free, "a finished beginning", "once for each word"),
+    ],
+    "translator.leak_test": [
+        (reads_target, "an honest translator", "ids of the target"),
+        (lambda f, s, r: bool(reads_right(f, s, r)) * 1.0, "an honest translator", "How many"),
+        (lambda f, s, r: reads_right(f, s, r) / len(s), "an honest translator", "How many places"),
+        (
+            lambda f, s, r: len(s) - reads_right(f, s, r),
+            "an honest translator",
+            "do not matter",
+        ),
+        (lambda f, s, r: int(reads_flags(f, s, r).sum()), "an honest translator", "every row"),
+        (reads_both, "a deaf one", "What else changed"),
+        (reads_not_put_back, "short sight", "only one id"),
+        (
+            lambda f, s, r: int(reads_flags(f, s, r)[:, 0].sum()),
+            "only the last row listens",
+            "one row alone",
+        ),
+        (
+            lambda f, s, r: int(reads_flags(f, s, r).all(1).sum()),
+            "only the last row listens",
+            "that every row moves",
+        ),
+        (
+            lambda f, s, r: int(reads_flags(f, s, r)[:, -1].sum()),
+            "only the first row listens",
+            "last row alone",
+        ),
+        (
+            lambda f, s, r: int(reads_flags(f, s, r, 1e-4).any(1).sum()),
+            "a faint voice",
+            "small differences",
+        ),
+    ],
     "transformer.shift_right": [
         (shift_swapped, "one full sentence", "Which of the two begins"),
         (shift_none, "one full sentence", "What is left to predict"),
@@ -4676,6 +5009,11 @@ RIGHT = {
     ],
     "projections.repair": [packed_right, lambda *a: [part.tolist() for part in packed_right(*a)]],
     "projections.expose": [fault_right, fault_lists],
+    "translator.links": [links_loop, lambda w: np.argmax(w, axis=2)[:, :-1]],
+    "translator.error_rate": [rate_right, rate_by_sets],
+    "translator.cross_rows": [tr_cross, tr_cross_all],
+    "translator.beam_step": [beam_right, lambda b, x, d, n: beam_kept(beam_totals(b, x, d), n)],
+    "translator.leak_test": [reads_right, reads_by_words],
     "transformer.shift_right": [shift_right_loop, shift_right_where],
     "transformer.greedy": [write_right, write_after],
     "transformer.count": [

@@ -160,6 +160,19 @@ CALLS = {
         np.array([[0, 30, 6, 5, 3]]),
         samples.transformer(dtype=dtype),
     ),
+    "greedy_decode": lambda dtype: (
+        np.array([3, 1, 28, 1, 5]),
+        samples.transformer(dtype=dtype),
+        (0, 30),
+        3,
+    ),
+    "beam_search": lambda dtype: (
+        np.array([3, 1, 28, 1, 5]),
+        samples.transformer(dtype=dtype),
+        (0, 30),
+        2,
+        3,
+    ),
     "count_parameters": lambda dtype: (samples.multi_head(dtype=dtype),),
     "multi_head_parameter_count": lambda dtype: (LAYER,),
     "cross_attention_parameter_count": lambda dtype: (ACROSS,),
@@ -199,7 +212,7 @@ CALLS = {
         CAUSAL,
     ),
 }
-CALLS["transformer_steps"] = CALLS["transformer"]
+CALLS["transformer_steps"] = CALLS["transformer_sites"] = CALLS["transformer"]
 MAKE_FLOAT64 = {
     "sinusoidal_positions",
     "xavier_uniform",

@@ -794,6 +794,38 @@ def source_mask_not_handed_to_the_decoder(source_ids, target_ids, p, source_mask
     return qkv.vocabulary_scores(X, p.E_target)
 
 
+@bug("transformer_sites", "runs; the query of cross-attention comes from the layer below")
+def the_query_of_the_previous_layer(source_ids, target_ids, p):
+    sites = list(qkv.transformer_sites(source_ids, target_ids, p))
+    for i, site in enumerate(sites):
+        if site.name == "cross":
+            sites[i] = replace(site, X_q=sites[i - 1].X_q)
+    return tuple(sites)
+
+
+@bug("greedy_decode", "runs; the first row is read, which never changes")
+def the_first_row_is_read(source_ids, parameters, ends, longest=20):
+    written = [ends[0]]
+    while len(written) <= longest and not (len(written) > 1 and written[-1] == ends[1]):
+        written.append(int(qkv.transformer(source_ids, written, parameters)[0].argmax()))
+    return tuple(written)
+
+
+@bug("beam_search", "runs; the probability of the last word alone decides")
+def the_last_word_decides(source_ids, parameters, ends, n_beams=4, longest=20):
+    beams = [((ends[0],), 0.0)]
+    for _ in range(longest):
+        longer = []
+        for written, log_p in beams:
+            if len(written) > 1 and written[-1] == ends[1]:
+                longer.append((written, log_p))
+                continue
+            p = qkv.softmax(qkv.transformer(source_ids, written, parameters)[-1])
+            longer += [((*written, i), float(np.log(p[i]))) for i in range(len(p))]
+        beams = sorted(longer, key=lambda beam: -beam[1])[:n_beams]
+    return beams
+
+
 @bug("vocabulary_scores", "runs; scores of rare words explode")
 def tied_by_the_pseudo_inverse(X, E, b=None):
     scores = X @ np.linalg.pinv(E)

@@ -31,6 +31,8 @@ INNER_NAMES = {  # functions of one line hand their arguments on, and the inner 
     ("transformer", "source_ids"): "ids",
     ("transformer", "target_ids"): "ids",
     ("transformer", "source_mask"): "mask",
+    ("transformer_sites", "source_ids"): "ids",
+    ("transformer_sites", "target_ids"): "ids",
     ("transformer_steps", "source_ids"): "ids",
     ("transformer_steps", "target_ids"): "ids",
     ("transformer_steps", "source_mask"): "mask",

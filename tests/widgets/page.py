@@ -7,6 +7,10 @@ from typing import Any
 
 from qkv.widgets.base import BookWidget, static_text
 
+LATER = {  # loaded on a reader's first action
+    "tokens-to-rows": "word-pieces.js",
+    "translator-explorer": "translator-weights.js",
+}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:;"
     " base-uri 'none'"
@@ -19,7 +23,7 @@ def write_page(
     """Write index.html and its scripts; return the page."""
     names = sorted({widget.name for widget in widgets})
     files = ["host.js", *(f"{name}.js" for name in names)]
-    later = ["word-pieces.js"] if "tokens-to-rows" in names else []
+    later = [LATER[name] for name in names if name in LATER]
     for name in [*files, *later, "widgets.css"]:
         (folder / name).write_text(static_text(name), encoding="utf-8")
     (folder / "page.css").write_text(PAGE_CSS, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Six widgets in one JupyterLab, by keyboard: Python hears it, and core gives what is shown."""
+"""Seven widgets in one JupyterLab, by keyboard: Python hears it, and core gives what is shown."""
 
 import contextlib
 import json
@@ -163,6 +163,22 @@ def shown_by_mask_lab(page, widget):
     return shown, ["" if x == 0 else number(x) for x in weights.ravel()]
 
 
+def translator_explorer(page, press):
+    press(page.locator("[data-matrix=weights] td[tabindex='0']"), "ArrowDown")
+    press(page.locator("input[value=de]"), "ArrowRight")
+    page.locator(".qkv-translate:not([aria-busy])").wait_for()  # the kernel has sent the weights
+    press(page.locator("input[value=cross]"), "ArrowLeft", "Control+z")
+    return {"at": [1, 2], "language": "fr", "site": "cross"}
+
+
+def shown_by_translator_explorer(page, widget):
+    made = widget.numbers()
+    shown = page.locator("[data-matrix=weights] tbody td").all_inner_texts()
+    written = page.locator(".qkv-translate-line").last.inner_text()
+    wanted = [number(x) for x in made["weights"].ravel()]
+    return [*shown, written], [*wanted, " ".join(made["written"][1:])]
+
+
 @pytest.mark.parametrize(
     ("name", "drive", "look"),
     [
@@ -172,6 +188,7 @@ def shown_by_mask_lab(page, widget):
         ("WhyThree", why_three, shown_by_why_three),
         ("LearnOneHead", learn_one_head, shown_by_learn_one_head),
         ("MaskLab", mask_lab, shown_by_mask_lab),
+        ("TranslatorExplorer", translator_explorer, shown_by_translator_explorer),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

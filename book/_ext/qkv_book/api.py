@@ -55,6 +55,7 @@ SYLLABUS = {
     "layer": 14,
     "transformer": 15,
     "initial": 15,
+    "decoding": 16,
     "cache": 19,
     "grouped_heads": 19,
     "tiled": 20,

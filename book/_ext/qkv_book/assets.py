@@ -35,7 +35,10 @@ SERIF = "@fontsource-variable/source-serif-4/files/source-serif-4-latin-wght-{}.
 BASIC_CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "äöüÄÖÜßéèàç–—‘’“”…×·°−→←±"  # noqa: RUF001
 
 # What a widget's script loads later, on the reader's first action.
-LATER = {"qkv/tokens-to-rows.js": "qkv/word-pieces.js"}
+LATER = {
+    "qkv/tokens-to-rows.js": "qkv/word-pieces.js",
+    "qkv/translator-explorer.js": "qkv/translator-weights.js",
+}
 
 # Until the text face arrives, a face of every system is drawn at its width, so that no line moves.
 FALLBACK = "".join(

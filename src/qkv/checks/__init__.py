@@ -20,6 +20,7 @@ from qkv.checks import (
     tokens,
     torch_contract,
     transformer,
+    translator,
     why_three,
 )
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
@@ -72,5 +73,6 @@ __all__ = [
     "tokens",
     "torch_contract",
     "transformer",
+    "translator",
     "why_three",
 ]

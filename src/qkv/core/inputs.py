@@ -671,6 +671,16 @@ def as_ids(name: str, ids: object, n: int) -> Array:
     return array
 
 
+def as_row_of_ids(name: str, ids: object, n: int, exactly: int = 0) -> Array:
+    """Return `ids` as one row of ids below `n`; with `exactly`, of that many."""
+    row = as_ids(name, ids, n)
+    if row.ndim != 1:
+        raise ShapeError(f"{name} must be one row of ids, got shape {row.shape}")
+    if exactly and len(row) != exactly:
+        raise ShapeError(f"{name} must be {exactly} ids, got {len(row)}")
+    return row
+
+
 def check_dot_products_fit(x_name: str, x: Array, y_name: str, y: Array) -> None:
     """Refuse rows so long that a dot product could overflow: |x.y| <= |x| |y| (Cauchy-Schwarz)."""
     largest = _longest(x) * _longest(y)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qkv.core.cross_attention import self_attention
 from qkv.core.embeddings import embed, vocabulary_scores
 from qkv.core.inputs import Array, as_floats, as_layers, check_kind, check_layers_follow
 from qkv.core.layer import (
@@ -17,7 +18,9 @@ from qkv.core.layer import (
     decoder_layer,
     encoder_layer,
 )
+from qkv.core.layer_norm import layer_norm
 from qkv.core.masks import causal_mask
+from qkv.core.multi_head import MultiHeadParameters
 from qkv.core.positions import sinusoidal_positions
 
 if TYPE_CHECKING:
@@ -323,6 +326,98 @@ def transformer_steps(
     return TransformerSteps(
         X_source, memory, encoder_weights, X_target, self_weights, cross_weights, output, scores
     )
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionSite:
+    """One attention sub-layer of a Transformer, and the arrays that it was handed.
+
+    Attributes
+    ----------
+    name : str
+        "encoder" and "decoder" for self-attention, "cross" for the decoder's look at the memory.
+    layer : int
+        Counted from 0.
+    X_q : array, shape (..., n_q, d_model)
+        The rows that ask.
+    X_kv : array, shape (..., n_k, d_kv)
+        The rows that are looked at.
+    parameters : MultiHeadParameters
+        The matrices that make queries, keys and values from them.
+    mask : bool array, shape (n_q, n_k), or None
+        The causal mask in the decoder's self-attention, else None.
+    """
+
+    name: str
+    layer: int
+    X_q: Float[Array, "*batch n_q d_model"]
+    X_kv: Float[Array, "*batch n_k d_kv"]
+    parameters: MultiHeadParameters
+    mask: Bool[Array, "n_q n_k"] | None
+
+
+def transformer_sites(
+    source_ids: Int[Array, "*batch n_k"],
+    target_ids: Int[Array, "*batch n_q"],
+    parameters: TransformerParameters,
+) -> tuple[AttentionSite, ...]:
+    r"""Return every attention sub-layer of a Transformer with the X_q and X_kv that it gets.
+
+    .. math:: \text{encoder: } X_q = X_{kv} = X, \qquad \text{decoder: } X_q = X_{kv} = X,
+        \qquad \text{cross: } X_{kv} = \text{memory}
+
+    Parameters
+    ----------
+    source_ids : int array, shape (..., n_k)
+        The sentence to be read, without padding.
+    target_ids : int array, shape (..., n_q)
+        The sentence written so far, beginning with the start symbol.
+    parameters : TransformerParameters
+        What the model learned.
+
+    Returns
+    -------
+    sites : tuple of AttentionSite
+        The encoder's layers in order, then self-attention and cross-attention of each decoder
+        layer. ``multi_head_steps(site.X_q, site.X_kv, site.parameters, site.mask)`` opens one.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or an axis has size 0.
+    ValueError
+        If an id names no row of its table.
+
+    References
+    ----------
+    Vaswani et al., "Attention is all you need" (2017), section 3.2.3 and figure 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import qkv
+    >>> sizes = qkv.LayerSizes(d_model=8, d_ff=16, n_heads=3, d_k=4, d_v=2)
+    >>> parameters = qkv.initial_transformer(np.random.default_rng(0), sizes, 1, 11, 13)
+    >>> for site in qkv.transformer_sites([3, 1, 4, 1, 5], [0, 9, 2], parameters):
+    ...     print(site.name, site.X_q.shape, site.X_kv.shape)
+    encoder (5, 8) (5, 8)
+    decoder (3, 8) (3, 8)
+    cross (3, 8) (5, 8)
+    """
+    check_kind("parameters", parameters, TransformerParameters)
+    X, sites = embed_tokens(source_ids, parameters.E_source), []
+    for n, reading in enumerate(parameters.encoder):
+        sites.append(AttentionSite("encoder", n, X, X, reading.attention, None))
+        X, _ = encoder_layer(X, reading)
+    memory, X = X, embed_tokens(target_ids, parameters.E_target)
+    mask = causal_mask(X.shape[-2])
+    for n, layer in enumerate(parameters.decoder):
+        sites.append(AttentionSite("decoder", n, X, X, layer.self_attention, mask))
+        found, _ = self_attention(X, layer.self_attention, mask)
+        X_q = layer_norm(X + found, layer.norm_1)
+        sites.append(AttentionSite("cross", n, X_q, memory, layer.cross_attention, None))
+        X, _, _ = decoder_layer(X, memory, layer, mask)
+    return tuple(sites)
 
 
 def transformer(

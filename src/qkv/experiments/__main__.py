@@ -1,4 +1,4 @@
-"""The command: ``python -m qkv.experiments list`` and ``... run NAME``."""
+"""The command: ``python -m qkv.experiments list`` and ``... run NAME`` and ``... weights NAME``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 from qkv.experiments.engine import RESULTS, experiment, experiment_names, run_experiment
+
+WITH_WEIGHTS = ("translator",)  # experiments with a function `write_weights`
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,10 +22,16 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--jobs", type=int, default=1, help="how many parts at once (default 1)")
     run.add_argument("--dask", default="", metavar="ADDRESS", help="run on this Dask scheduler")
     run.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
+    weights = commands.add_parser("weights", help="train again what the book ships, and write it")
+    weights.add_argument("name", choices=[n for n in experiment_names() if n in WITH_WEIGHTS])
     given = parser.parse_args(arguments)
     if given.command == "list":
         for name in experiment_names():
             print(f"{name:<14} {(experiment(name).__doc__ or '').strip().splitlines()[0]}")
+        return 0
+    if given.command == "weights":
+        for path in experiment(given.name).write_weights():
+            print(f"{path.name}: {path.stat().st_size:,} bytes")
         return 0
     seeds = tuple(range(given.seeds))
     result = run_experiment(given.name, seeds, given.jobs, given.dask, given.results)

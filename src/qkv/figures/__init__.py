@@ -14,6 +14,7 @@ from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
 from qkv.figures.transformer import row_windows, whole_transformer
+from qkv.figures.translator import alignment_map, head_scores, seeds_in_rows
 from qkv.figures.why_three import Outcome, outcomes
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Outcome",
     "against_offset",
     "against_width",
+    "alignment_map",
     "by_depth",
     "by_place",
     "code_map",
@@ -30,6 +32,7 @@ __all__ = [
     "error_curves",
     "figure_two",
     "head_maps",
+    "head_scores",
     "heat_map",
     "lengths",
     "look_up_line",
@@ -42,6 +45,7 @@ __all__ = [
     "row_path",
     "row_windows",
     "seeds",
+    "seeds_in_rows",
     "signed_maps",
     "steps_needed",
     "token_rows",

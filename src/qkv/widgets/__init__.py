@@ -22,6 +22,7 @@ _MODULES = {
     "SoftLookup": "soft_lookup",
     "SoftmaxBench": "softmax_bench",
     "TokensToRows": "tokens_to_rows",
+    "TranslatorExplorer": "translator_explorer",
     "WhyThree": "why_three",
 }
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "SoftLookup",
     "SoftmaxBench",
     "TokensToRows",
+    "TranslatorExplorer",
     "WhyThree",
 ]
 

@@ -238,3 +238,24 @@ def transformer_steps_are_the_steps(transformer_steps):
     for layer in p.encoder:
         memory, _ = oracles.encoder_layer(memory, layer)
     close(steps.memory, memory, 1e-9)
+
+
+@law("transformer_sites")
+def sites_are_what_the_layers_were_handed(transformer_sites):
+    p = samples.transformer(5)
+    steps = qkv.transformer_steps(SOURCE, TARGET, p)
+    sites = transformer_sites(SOURCE, TARGET, p)
+    names = [(site.name, site.layer) for site in sites]
+    assert names == [("encoder", 0), ("encoder", 1)] + [
+        (name, layer) for layer in (0, 1) for name in ("decoder", "cross")
+    ]
+    seen = {"encoder": steps.encoder_weights, "decoder": steps.self_weights}
+    seen["cross"] = steps.cross_weights
+    for site in sites:
+        _, weights = oracles.multi_head(site.X_q, site.X_kv, site.parameters, site.mask)
+        close(weights, seen[site.name][site.layer], 1e-9)
+    close(sites[0].X_q, steps.X_source)
+    close(sites[2].X_q, steps.X_target)
+    assert all(site.X_kv is site.X_q for site in sites if site.name != "cross")
+    for site in (sites[3], sites[5]):
+        close(site.X_kv, steps.memory, 1e-12)
