@@ -4894,7 +4894,11 @@ RIGHT = {
     "layer.repair": [stack_right, lambda *given: stack_right(*given).tolist()],
     "layer.backward": [norm_back_jacobian, back_numeric],
     "layer.expose": [lambda part, X: max(others(part, X)), others_random],
-    "torch_contract.translate_mask": [forms_right, forms_float],
+    "torch_contract.translate_mask": [
+        forms_right,
+        forms_float,
+        lambda a, h, layer, f: (layer(attn_mask=np.repeat(~a, h, 0)), f(attn_mask=a[:, None])),
+    ],
     "torch_contract.copy_weights": [torch_split, lambda *a: list(torch_split(*a))],
     "torch_contract.repair_pads": [pooled, pooled_with(lambda pad: pad)],
     "torch_contract.batch_test": [strangers],

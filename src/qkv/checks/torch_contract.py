@@ -202,12 +202,20 @@ def xavier() -> Number:
 Attend = Callable[..., np.ndarray]
 
 
+def _only(name: str, given: tuple[object, ...], named: dict[str, object]) -> object:
+    """Return the one argument of a call, by place or by torch's name for it."""
+    by_name = dict(zip((name,), given, strict=False)) | named
+    if len(given) + len(named) != 1 or set(by_name) != {name}:
+        raise TypeError(f"takes {name}, and nothing else")
+    return by_name[name]
+
+
 def _players(scores: np.ndarray) -> tuple[Attend, Attend]:
     """Return a layer and a function that read `attn_mask` as torch's do."""
     batch, heads, n_q, n_k = scores.shape
 
-    def layer(attn_mask: object) -> np.ndarray:
-        added = _addend(attn_mask, "attn_mask", true_hides=True)
+    def layer(*given: object, **named: object) -> np.ndarray:
+        added = _addend(_only("attn_mask", given, named), "attn_mask", true_hides=True)
         if added.shape not in ((n_q, n_k), (batch * heads, n_q, n_k)):
             raise ValueError(
                 f"attn_mask has shape {added.shape}, and should have {(n_q, n_k)}"
@@ -217,8 +225,9 @@ def _players(scores: np.ndarray) -> tuple[Attend, Attend]:
             added = added.reshape(batch, heads, n_q, n_k)
         return softmax(scores + added)
 
-    def function(attn_mask: object) -> np.ndarray:
-        return softmax(scores + _addend(attn_mask, "attn_mask", true_hides=False))
+    def function(*given: object, **named: object) -> np.ndarray:
+        rule = _only("attn_mask", given, named)
+        return softmax(scores + _addend(rule, "attn_mask", true_hides=False))
 
     return layer, function
 
