@@ -13,14 +13,17 @@ import numpy as np
 from playwright.async_api import Locator, Page
 
 from qkv.widgets import (
+    CacheStepper,
     CrossAttention,
     DotProduct,
     HeadSplitter,
+    InductionTrace,
     LayerStepper,
     LearnOneHead,
     MaskLab,
     NotationDecoder,
     ParameterMap,
+    PatchAttention,
     PositionLab,
     QKVTracer,
     ScaleLab,
@@ -227,6 +230,46 @@ async def position_lab(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def induction_trace(page: Page, figure: Locator) -> None:
+    """Close the K read, push the row, type a letter."""
+    names = ["text", "row", "head", "step", "closed"]
+    read = figure.get_by_label("K", exact=True)
+    row, field = figure.locator("input[type=range]"), figure.locator("input[type=text]")
+    presses = [(read, "Space"), (row, "ArrowLeft"), (field, "Q")]
+    async for key, now in _after_each(page, figure, names, presses):
+        await figure.locator(".qkv-trace:not([aria-busy])").wait_for()
+        await page.evaluate(_FRAME)
+        made = InductionTrace(**now).numbers()
+        shown = await figure.locator(".qkv-trace-table tbody td:last-child").all_inner_texts()
+        if _differ([text for text in shown if text], made["weights"], 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        shown = await figure.locator(".qkv-trace-value").all_inner_texts()
+        if _differ(shown, made["chances"], 2):
+            raise WrongError(f"after {key} the probabilities are not what core computes")
+
+
+async def cache_stepper(page: Page, figure: Locator) -> None:
+    """Go back a word, keep something else, share the keys, look through another head."""
+    names = ["word", "kept", "sets", "head"]
+    kept, sets, head = (
+        figure.locator(".qkv-strip").nth(n).locator("input:checked") for n in (1, 2, 3)
+    )
+    presses = [
+        (figure.get_by_role("button", name="Back"), "Enter"),
+        (kept, "ArrowLeft"),
+        (sets, "ArrowRight"),
+        (head, "ArrowRight"),
+    ]
+    async for key, now in _after_each(page, figure, names, presses):
+        made = CacheStepper(**now).numbers()
+        cells = figure.locator(f".qkv-cache-table tr:nth-child(-n+{now['word'] + 2}) .qkv-cache-w")
+        if _differ(await cells.all_inner_texts(), made["weights"], 2):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        bill = await figure.locator(".qkv-cache-bill td").all_inner_texts()
+        if [int(text.replace(",", "")) for text in bill] != np.ravel(made["table"]).tolist():
+            raise WrongError(f"after {key} it shows {bill}, core counts {made['table']}")
+
+
 async def layer_stepper(page: Page, figure: Locator) -> None:
     """Step once, choose another order, then another token."""
     names = ["layer", "token", "place", "order", "residual"]
@@ -359,15 +402,38 @@ async def translator_explorer(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} the weights are not what core computes")
 
 
+async def patch_attention(page: Page, figure: Locator) -> None:
+    """Ask with another patch, open another layer and rollout, then paint a pixel."""
+    names = ["ink", "layer", "view", "query"]
+    cell = figure.locator(".qkv-patch-table [tabindex='0']")
+    layer = figure.locator("fieldset").nth(0).locator("input:checked")
+    view = figure.locator("fieldset").nth(1).locator("input:checked")
+    pixel = figure.locator(".qkv-patch-picture [tabindex='0']")
+    presses = [(cell, "ArrowDown"), (layer, "ArrowRight"), (view, "ArrowLeft"), (pixel, "Enter")]
+    async for key, now in _after_each(page, figure, names, presses):
+        await figure.locator(".qkv-patch:not([aria-busy])").wait_for()
+        widget = PatchAttention(**now)
+        made = widget.numbers()
+        shown = await figure.locator(".qkv-patch-text").all_inner_texts()
+        if _differ(shown, 100 * made["weights"][widget.query], 1):
+            raise WrongError(f"after {key} the weights are not what core computes")
+        classes = await figure.locator("[data-matrix=classes] tbody td").all_inner_texts()
+        if _differ(classes[:10], made["scores"], 1):
+            raise WrongError(f"after {key} the scores are not what core computes")
+
+
 WIDGETS: dict[str, Test] = {
+    "cache-stepper": cache_stepper,
     "cross-attention": cross_attention,
     "dot-product": dot_product,
     "head-splitter": head_splitter,
+    "induction-trace": induction_trace,
     "layer-stepper": layer_stepper,
     "learn-one-head": learn_one_head,
     "mask-lab": mask_lab,
     "position-lab": position_lab,
     "parameter-map": parameter_map,
+    "patch-attention": patch_attention,
     "notation-decoder": notation_decoder,
     "qkv-tracer": qkv_tracer,
     "scale-lab": scale_lab,

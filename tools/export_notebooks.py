@@ -221,16 +221,15 @@ def exercise_cells(notebook: Notebook, convert: Converter, piece: Piece) -> None
 
     prompt = [f'<a id="exercise-{exercise.id}"></a>', "", f"**Exercise · {exercise.title}**", ""]
     prompt.append(text(exercise.prompt))
-    if exercise.options:
-        prompt += ["", *(f"- **{o.key}** · {text(o.text)}" for o in exercise.options)]
+    if sheet := exercise.sheet():
+        prompt += ["", text("\n".join(sheet))]
     notebook.add("markdown", "\n".join(prompt), tags=["exercise"])
     if exercise.kind == "code":
         notebook.add("code", exercise.stub, tags=["exercise-stub"])
         notebook.add("code", exercise.call, tags=["exercise-check"])
     else:
-        advice = '"a", "b", …' if exercise.kind == "choice" else "what you computed"
-        source = f"# Put your answer ({advice}) in place of the three dots.\n{exercise.call}"
-        notebook.add("code", source, tags=["exercise-check"])
+        advice = f"# Put your answer ({exercise.advice}) in place of the three dots."
+        notebook.add("code", f"{advice}\n{exercise.call}", tags=["exercise-check"])
     # As a comment, or "run all" would tell the first hint of every exercise.
     stuck = "# Stuck? Take the # away and run this cell, again for the next of three hints."
     notebook.add("code", f'{stuck}\n# hint("{exercise.id}")', tags=["exercise-hint"])

@@ -19,19 +19,24 @@ import numpy as np
 from qkv import core
 from qkv.data import (
     date_translation,
+    digits,
     number_translation,
     paper_table,
     round_table,
     running_example,
     translation_vocabulary,
 )
+from qkv.widgets.cache_stepper import WAYS as KEPT
+from qkv.widgets.cache_stepper import CacheStepper
 from qkv.widgets.cross_attention import CrossAttention
 from qkv.widgets.head_splitter import WAYS, HeadSplitter
+from qkv.widgets.induction_trace import InductionTrace
 from qkv.widgets.layer_stepper import LayerStepper
 from qkv.widgets.learn_one_head import LearnOneHead, loss_and_gradients
 from qkv.widgets.mask_lab import RULES, MaskLab
 from qkv.widgets.notation_decoder import NAMES, USES, NotationDecoder
 from qkv.widgets.parameter_map import ParameterMap, layout
+from qkv.widgets.patch_attention import PatchAttention, shipped_ink
 from qkv.widgets.position_lab import CODES, PositionLab
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
@@ -261,6 +266,59 @@ def translator_explorer() -> list[dict[str, Any]]:
             heads.append({"site": site, "layer": layer, "head": head, **rows})
         case = {"text": text, "language": language, "heads": heads}
         cases.append({**case, "source": numbers["source"], "written": numbers["written"]})
+    return cases
+
+
+@golden
+def induction_trace() -> list[dict[str, Any]]:
+    """Rows of texts, new and old letters, with paths open and closed, by both heads."""
+    cases = []
+    closed: list[list[str]]
+    for text, row, closed in [
+        ("QUERYKEYVALU", -1, [[], ["1.2"], ["K"], ["Q", "2.1"], ["2.1", "2.2"], ["1.1", "V"]]),
+        ("HOCUSPOCUS", 7, [[], ["1.1"], ["K", "V"]]),
+        ("SEVENTYSE", 3, [[], ["2.2"]]),
+        ("ABCDEFGHIJKLMABC", 15, [[]]),
+        ("Z", 0, [[], ["1.1", "1.2", "2.1", "2.2"]]),
+    ]:
+        for paths in closed:
+            for head in (0, 1):
+                given = {"text": text, "row": row, "head": head, "closed": paths}
+                cases.append({**given, "made": InductionTrace(**given).numbers()})
+    return cases
+
+
+@golden
+def patch_attention() -> list[dict[str, Any]]:
+    """Run the shipped model on shipped, painted and blank pictures: scores, and what is shown."""
+    places = (1307, 1308, 1309, 1300, 1301, 1302, 1303, 1304, 1305, 1306, 1323, 1338)
+    labels = digits().labels
+    shipped = [{"place": p, "digit": int(labels[p]), "ink": shipped_ink(p)} for p in places]
+    patches = core.cut_patches(shipped_ink(1303).reshape(8, 8), 2)
+    order = np.random.default_rng(17).permutation(16)
+    moved = patches[order].reshape(4, 4, 2, 2).swapaxes(1, 2).reshape(64)
+    cases: list[dict[str, Any]] = [{"shipped": shipped, "order": order, "moved": moved}]
+    painted = np.random.default_rng(17).integers(0, 17, size=64).astype(float)
+    for ink in (shipped_ink(1300), shipped_ink(1338), painted, np.zeros(64)):
+        made, looks = PatchAttention(ink=ink), []
+        for layer, view in ((0, "0"), (1, "2"), (2, "mean"), (1, "rollout"), (2, "rollout")):
+            made.layer, made.view = layer, view
+            weights = made.numbers()["weights"]
+            looks.append({"layer": layer, "view": view, "weights": weights})
+        cases.append({"ink": ink, "scores": made.numbers()["scores"], "looks": looks})
+    return cases
+
+
+@golden
+def cache_stepper() -> list[dict[str, Any]]:
+    """Every word, head and number of sets; what is kept changes from case to case."""
+    cases = []
+    for word in range(7):
+        for sets in (3, 1):
+            for head in range(3):
+                kept = KEPT[(word + head) % 3]
+                given = {"word": word, "kept": kept, "sets": sets, "head": head}
+                cases.append({**given, **CacheStepper(**given).numbers()})
     return cases
 
 

@@ -1,5 +1,6 @@
 // Wake up the exercises of a page: the HTML is already there, with its form asleep.
 
+import { moveSteps, walkCells } from "./arrange.mjs";
 import { judge } from "./judge.mjs";
 import { isSolved, remember } from "./memory.mjs";
 
@@ -16,14 +17,17 @@ function mount(root) {
   const id = root.dataset.qkvExercise ?? "";
   /** @type {import("./judge.mjs").Data} */
   const exercise = JSON.parse(data.textContent ?? "");
-  const inputs = [...form.querySelectorAll("input")];
+  const inputs = [...form.querySelectorAll(/** @type {"input"} */ ("input, select"))];
+  const list = /** @type {HTMLElement | null} */ (form.querySelector(".qkv-exercise-order"));
+  const grid = /** @type {HTMLElement | null} */ (form.querySelector(".qkv-exercise-grid"));
   const tries = new Set();
 
   /** @returns {string[]} */
-  const answers = () =>
-    exercise.kind === "choice"
-      ? inputs.filter((input) => input.checked).map((input) => input.value)
-      : inputs.map((input) => input.value);
+  const answers = () => {
+    if (list) return [...list.children].map((step) => /** @type {HTMLElement} */ (step).dataset.key ?? "");
+    const chosen = exercise.kind === "choice" || exercise.kind === "cell" ? inputs.filter((input) => input.checked) : inputs;
+    return chosen.map((input) => input.value);
+  };
 
   /** @param {import("./judge.mjs").Verdict} verdict */
   const show = (verdict) => {
@@ -41,8 +45,8 @@ function mount(root) {
     message.append(text);
     feedback.replaceChildren(message);
     feedback.dataset.state = state;
-    markFields(inputs, exercise.kind, verdict);
-    if (exercise.kind === "row" && verdict.entries && !verdict.right)
+    if (exercise.kind !== "choice" && exercise.kind !== "cell") markFields(inputs, verdict);
+    if ("labels" in exercise && verdict.entries && !verdict.right)
       feedback.append(whichHold(exercise.labels, verdict.entries));
   };
 
@@ -74,10 +78,13 @@ function mount(root) {
     }
   });
 
-  form.addEventListener("input", () => {
+  const stale = () => {
     for (const input of inputs) input.removeAttribute("aria-invalid");
     if (feedback.dataset.state) feedback.dataset.stale = "";
-  });
+  };
+  form.addEventListener("input", stale);
+  if (list) moveSteps(list, stale);
+  if (grid) walkCells(grid);
   form.addEventListener("submit", () => delete feedback.dataset.stale);
 
   if (isSolved(id)) root.dataset.solved = "";
@@ -86,11 +93,9 @@ function mount(root) {
 
 /**
  * @param {HTMLInputElement[]} inputs
- * @param {string} kind
  * @param {import("./judge.mjs").Verdict} verdict
  */
-function markFields(inputs, kind, verdict) {
-  if (kind === "choice") return;
+function markFields(inputs, verdict) {
   inputs.forEach((input, at) => {
     const holds = verdict.right || verdict.entries?.[at] === true;
     if (holds) input.removeAttribute("aria-invalid");

@@ -5,7 +5,10 @@
 /** @typedef {{ kind: "choice", options: Record<string, { correct: boolean, why: string }> }} ChoiceData */
 /** @typedef {{ kind: "number", answer: number, tolerance: number, rounds: boolean, wrong: WrongNumber[], right: string, otherwise: string, sign: string, rounding: string }} NumberData */
 /** @typedef {{ kind: "row", answer: number[], labels: string[], tolerance: number, wrong: WrongRow[], right: string, otherwise: string }} RowData */
-/** @typedef {ChoiceData | NumberData | RowData} Data */
+/** @typedef {{ kind: "order", rules: { before: string, after: string, why: string }[], right: string }} OrderData */
+/** @typedef {{ kind: "match", answer: number[], labels: string[], wrong: { pairs: number[][], question: string }[], right: string, otherwise: string }} MatchData */
+/** @typedef {{ kind: "cell", answer: number[], wrong: { cell: number[], question: string }[], right: string, inRow: string, inColumn: string, otherwise: string }} CellData */
+/** @typedef {ChoiceData | NumberData | RowData | OrderData | MatchData | CellData} Data */
 /**
  * `honest` tells a try from a slip of the pen; `entries` says which fields hold.
  * @typedef {{ right: boolean, honest: boolean, message: string, entries?: boolean[] }} Verdict
@@ -26,11 +29,14 @@ export function readNumber(text) {
 
 /**
  * @param {Data} data
- * @param {string[]} answers what stands in the fields, or the letter chosen
+ * @param {string[]} answers what stands in the fields, or the letter or cell chosen, or the letters in order
  * @returns {Verdict}
  */
 export function judge(data, answers) {
   if (data.kind === "choice") return judgeChoice(data, answers[0] ?? "");
+  if (data.kind === "order") return judgeOrder(data, answers);
+  if (data.kind === "match") return judgeMatch(data, answers);
+  if (data.kind === "cell") return judgeCell(data, answers[0] ?? "");
   const numbers = answers.map(readNumber);
   const unread = numbers.indexOf(null);
   if (unread >= 0) return refuse(answers[unread], data.kind === "row" ? data.labels[unread] : "");
@@ -61,6 +67,34 @@ function judgeRow(data, numbers) {
   if (entries.every(Boolean)) return { right: true, honest: true, message: data.right, entries };
   const same = (/** @type {WrongRow} */ row) => numbers.every((n, at) => near(n, row.value[at], data.tolerance));
   return { ...wrong(data.wrong.find(same)?.question ?? data.otherwise), entries };
+}
+
+/** The first rule that the order breaks speaks. @param {OrderData} data @param {string[]} letters @returns {Verdict} */
+function judgeOrder(data, letters) {
+  const broken = data.rules.find(({ before, after }) => letters.indexOf(before) > letters.indexOf(after));
+  return broken ? wrong(broken.why) : { right: true, honest: true, message: data.right };
+}
+
+/** @param {MatchData} data @param {string[]} answers the number of a choice for each item, "" if none @returns {Verdict} */
+function judgeMatch(data, answers) {
+  const open = data.labels.filter((_, at) => answers[at] === "");
+  if (open.length) return { right: false, honest: false, message: `Choose one for each; still open: ${open.map(escape).join(", ")}.` };
+  const given = answers.map(Number);
+  const entries = given.map((choice, at) => choice === data.answer[at]);
+  if (entries.every(Boolean)) return { right: true, honest: true, message: data.right, entries };
+  const known = data.wrong.find(({ pairs }) => pairs.every(([item, choice]) => given[item] === choice));
+  return { ...wrong(known?.question ?? data.otherwise), entries };
+}
+
+/** @param {CellData} data @param {string} marked "row column" @returns {Verdict} */
+function judgeCell(data, marked) {
+  if (!marked) return { right: false, honest: false, message: "Mark a cell first." };
+  const [row, column] = marked.split(" ").map(Number);
+  const inRow = row === data.answer[0];
+  const inColumn = column === data.answer[1];
+  if (inRow && inColumn) return { right: true, honest: true, message: data.right };
+  const known = data.wrong.find(({ cell }) => cell[0] === row && cell[1] === column);
+  return wrong(known?.question ?? (inRow ? data.inRow : inColumn ? data.inColumn : data.otherwise));
 }
 
 /** @param {string} question @returns {Verdict} */

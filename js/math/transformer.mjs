@@ -36,7 +36,7 @@ export function readWeights(text) {
  * @param {Rows} X @param {Weight} W @param {number} [head]
  * @returns {Rows}
  */
-function times(X, { shape, data }, head = 0) {
+export function times(X, { shape, data }, head = 0) {
   const [n, m] = shape.slice(-2);
   const at = head * n * m;
   return X.map((x) => {
@@ -52,7 +52,7 @@ function dot(a, b) {
 }
 
 /** @param {Float64Array} scores */
-function softmax(scores) {
+export function softmax(scores) {
   const top = Math.max(...scores);
   const e = scores.map((s) => Math.exp(s - top));
   const total = e.reduce((a, b) => a + b);
@@ -60,10 +60,10 @@ function softmax(scores) {
 }
 
 /** @param {Rows} X @param {Rows} Y */
-const plus = (X, Y) => X.map((x, t) => x.map((a, i) => a + Y[t][i]));
+export const plus = (X, Y) => X.map((x, t) => x.map((a, i) => a + Y[t][i]));
 
 /** @param {Rows} X @param {Weights} w @param {string} at */
-function norm(X, w, at) {
+export function norm(X, w, at) {
   const gain = w[`${at}.gain`].data;
   const shift = w[`${at}.shift`].data;
   return X.map((x) => {
@@ -74,7 +74,7 @@ function norm(X, w, at) {
 }
 
 /** @param {Rows} X @param {Weights} w @param {string} at */
-function feedForward(X, w, at) {
+export function feedForward(X, w, at) {
   const b1 = w[`${at}.b_1`].data;
   const b2 = w[`${at}.b_2`].data;
   const hidden = times(X, w[`${at}.W_1`]).map((row) => row.map((a, i) => Math.max(0, a + b1[i])));
@@ -86,7 +86,7 @@ function feedForward(X, w, at) {
  * @param {Rows} X_q @param {Rows} X_kv @param {Weights} w @param {string} at @param {boolean} [causal]
  * @returns {{ output: Rows, site: Site }}
  */
-function attend(X_q, X_kv, w, at, causal = false) {
+export function attend(X_q, X_kv, w, at, causal = false) {
   const [n_heads, , d_k] = w[`${at}.W_Q`].shape;
   const heads = Array.from({ length: n_heads }, (_, i) => {
     const [q, k, v] = [times(X_q, w[`${at}.W_Q`], i), times(X_kv, w[`${at}.W_K`], i), times(X_kv, w[`${at}.W_V`], i)];

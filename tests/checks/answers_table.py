@@ -1608,6 +1608,82 @@ def feels_neighbours(layer, X):
     return int(any(feels(layer, X, order) for order in swaps))
 
 
+# --- images --------------------------------------------------------------------------------------
+
+
+def cut_loop(images, a, b, down=False, turned=False):
+    *_, height, width = images.shape
+    places = [(r, c) for r in range(height // a) for c in range(width // b)]
+    places = sorted(places, key=lambda at: at[::-1]) if down else places
+    found = []
+    for r, c in places:
+        patch = images[..., r * a : r * a + a, c * b : c * b + b]
+        patch = np.swapaxes(patch, -1, -2) if turned else patch
+        found.append(patch.reshape(*images.shape[:-2], a * b))
+    return np.stack(found, axis=-2)
+
+
+def cut_one_picture(images, a, b):
+    height, width = images.shape
+    return cut_loop(images, a, b) if height else width
+
+
+def filters(kernel, axes=(0, 1, 2, 3)):
+    return np.stack([f.transpose([x - 1 for x in axes[1:]]).ravel() for f in kernel], axis=1)
+
+
+def roll(layers, left=True, stay=0.5, pool=np.mean, column=slice(1, None), divide=True):
+    n = layers[0].shape[-1]
+    R = np.eye(n)
+    for w in layers:
+        step = stay * np.eye(n) + (1 - stay) * pool(w, axis=-3)
+        R = step @ R if left else R @ step
+    row = R[..., 0, column]
+    return row / row.sum(-1, keepdims=True) if divide else row
+
+
+def roll_from_the_front(layers):
+    n = layers[0].shape[-1]
+    R = np.eye(n)
+    for w in layers:
+        R = (np.eye(n) + w.mean(axis=0)) @ R
+    return R[0, 1:] / R[0, 1:].sum()
+
+
+def roll_column(layers):
+    w = layers[0].mean(-3)
+    column = w[..., 1:, 0]
+    return column / column.sum(-1, keepdims=True)
+
+
+def roll_mean(layers):
+    row = np.mean([w.mean(-3)[..., 0, 1:] for w in layers], axis=0)
+    stays = np.mean([(0.5 * w.mean(-3))[..., 0, 1:] for w in layers], axis=0)
+    return stays / row.sum(-1, keepdims=True) * 2
+
+
+def roll_once(layers):
+    n = layers[0].shape[-1]
+    R = np.eye(n)
+    for w in layers:
+        R = w.mean(-3) @ R
+    row = (np.eye(n) + R)[..., 0, 1:]
+    return row / row.sum(-1, keepdims=True)
+
+
+def class_maps(explain, X, W_R, classes=None, share=True):
+    found = [explain(X, W_R, c) for c in (classes or range(W_R.shape[1]))]
+    return [m / m.sum() for m in found] if share else found
+
+
+def blind_below(limit, **how):
+    def test(explain, X, W_R):
+        first, *others = class_maps(explain, X, W_R, **how)
+        return float(all(np.abs(m - first).max() < limit for m in others))
+
+    return test
+
+
 # --- tokens --------------------------------------------------------------------------------------
 
 
@@ -2720,6 +2796,7 @@ def way_axis(s, m, v, g):
     return w * (up - (w * up).sum(1, keepdims=True)), w.T @ g
 
 
+<<<<<<< HEAD
 # --- a contract with torch -----------------------------------------------------------------------
 
 
@@ -2816,9 +2893,281 @@ def strangers_in_place(layer, X):
         X[b] -= 1.0
     X += 1.0
     return most
+=======
+# --- two_layers ----------------------------------------------------------------------------------
+
+
+def hops(H, gain, notes=None, values=None, asks=None, mask=True, scale=True):
+    import qkv
+
+    n = H.shape[-2]
+    notes = np.eye(n, k=-1) @ H if notes is None else notes(H)
+    allowed = np.broadcast_to(qkv.causal_mask(n), (*H.shape[:-1], n)) if mask else None
+    q = gain * (H if asks is None else asks(H)) * (1 if scale else np.sqrt(H.shape[-1]))
+    v = H if values is None else values(H)
+    return qkv.scaled_dot_product_attention(q, notes, v, allowed)[0]
+
+
+def hops_shifted(H):
+    return np.concatenate([np.zeros_like(H[..., :1, :]), H[..., :-1, :]], axis=-2)
+
+
+def hops_one_text(H, gain):
+    notes = np.zeros_like(H)
+    notes[1:] = H[:-1]
+    return hops(H, gain, lambda H: notes)
+
+
+def look_score(w, ids, shift=1, turned=False, by=None):
+    found = []
+    for t in range(len(ids)):
+        for j in range(t):
+            if ids[j] == ids[t] and 0 <= j + shift < len(ids):
+                found.append(w[j + shift, t] if turned else w[t, j + shift])
+    return by(found) if by else (np.mean(found) if found else 0.0)
+
+
+def patch_with(X, note, mean, W_Q, W_K, W_V, which="K", other=None, mask=True):
+    import qkv
+
+    other = X - note + mean if other is None else other(X, note, mean)
+    q, k, v = (
+        (other if name in which else X) @ W for name, W in zip("QKV", (W_Q, W_K, W_V), strict=True)
+    )
+    n = X.shape[-2]
+    allowed = np.broadcast_to(qkv.causal_mask(n), (*X.shape[:-1], n)) if mask else None
+    return qkv.scaled_dot_product_attention(q, k, v, allowed)[0]
+
+
+def patch_one_batch(X, note, mean, W_Q, W_K, W_V):
+    other = X - note + mean
+    scores = X @ W_Q @ (other @ W_K).T / np.sqrt(W_K.shape[1])
+    scores = np.where(np.tri(len(X)) > 0, scores, -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ (X @ W_V)
+
+
+def table_of(E, W_V, W_O, W_Q, W_K, asks=None, found=None):
+    return ((E if asks is None else asks) @ W_Q) @ (
+        (E @ W_V @ W_O if found is None else found) @ W_K
+    ).T
+
+
+def table_by_loop(E, W_V, W_O, W_Q, W_K):
+    table = np.zeros((len(E), len(E)))
+    for a in range(len(E)):
+        for b in range(len(E)):
+            table[a, b] = (E[a] @ W_Q) @ (E[b] @ (W_V @ W_O) @ W_K)
+    return table
+
+
+def copies_share(say, texts, least=0.9, shift=1, every=False):
+    right = []
+    for ids in texts:
+        ids = np.array(ids)
+        said = np.asarray(say(ids))
+        for t in range(len(ids)):
+            before = np.flatnonzero(ids[:t] == ids[t])
+            if len(before):
+                right.append(said[t] == ids[before[0] + shift])
+            elif every:
+                right.append(said[t] == ids[t])
+    return float(np.mean(right) > least)
+
+
+def copies_texts(seed=0, count=20, first=12, block=False, far=True):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        fresh = rng.permutation(26)[:first]
+        again = fresh[:-1] if block else rng.permutation(fresh[:-1])
+        yield np.concatenate([fresh, again if far else again[:2]])
+
+
+def copies_right(say):
+    return copies_share(say, copies_texts(5, 40))
+
+
+def copies_by_the_chapter(say):
+    from qkv.experiments.two_layers import texts
+
+    return copies_share(say, texts(np.random.default_rng(3), 60).ids)
+
+
+# --- inference -----------------------------------------------------------------------------------
+
+
+def step_right(x, k, v, W_Q, W_K, W_V, shift=0, root=None, masked=True, old=True):
+    n_old = len(k)
+    k_all, v_all = np.vstack([k[: n_old * old], x @ W_K]), np.vstack([v[: n_old * old], x @ W_V])
+    s = x @ W_Q @ k_all.T / np.sqrt(root or k.shape[1])
+    if masked:
+        s = np.where(np.tri(len(x), len(k_all), k=len(k_all) - len(x) + shift) > 0, s, -np.inf)
+    return share(s) @ v_all, k_all, v_all
+
+
+def step_by_rows(x, k, v, W_Q, W_K, W_V):
+    out = []
+    for row in x:
+        k, v = np.vstack([k, row @ W_K]), np.vstack([v, row @ W_V])
+        out.append(share(k @ (row @ W_Q) / k.shape[1] ** 0.5) @ v)
+    return np.array(out).tolist(), k, v
+
+
+def step_old_only(x, k, v, W_Q, W_K, W_V):
+    _, k_all, v_all = step_right(x, k, v, W_Q, W_K, W_V)
+    return share(x @ W_Q @ k.T / np.sqrt(k.shape[1])) @ v, k_all, v_all
+
+
+def step_corner(x, k, v, W_Q, W_K, W_V):
+    return step_right(x, k, v, W_Q, W_K, W_V, shift=-len(k))
+
+
+def step_keeps_q(x, k, v, W_Q, W_K, W_V):
+    out, _, v_all = step_right(x, k, v, W_Q, W_K, W_V)
+    return out, np.vstack([k, x @ W_Q]), v_all
+
+
+def step_front(x, k, v, W_Q, W_K, W_V):
+    k, v = np.vstack([x @ W_K, k]), np.vstack([x @ W_V, v])
+    return share(x @ W_Q @ k.T / np.sqrt(k.shape[1])) @ v, k, v
+
+
+def go_on(e, codes, k, v, W_Q, W_K, W_V, place=True, shift=True, **more):
+    place = len(k) if place is True else int(place)
+    shift = 0 if shift is True else (shift if shift is not False else -len(k))
+    x = e + codes[place : place + len(e)]
+    return step_right(x, k, v, W_Q, W_K, W_V, shift=shift, **more)[0]
+
+
+def go_on_one_place(e, codes, k, v, *W):
+    place = np.full(len(e), len(k)) if len(k) else np.arange(len(e))
+    return go_on(e, codes[place], k, v, *W, place=False)
+
+
+def go_on_by_rows(e, codes, k, v, W_Q, W_K, W_V):
+    return step_by_rows(e + codes[len(k) :][: len(e)], k, v, W_Q, W_K, W_V)[0]
+
+
+def sets_of(q, k, v, of_k=None, of_v=None):
+    heads, times = np.arange(len(q)), len(q) // len(k)
+    of_k = heads // times if of_k is None else np.asarray(of_k)
+    of_v = heads // times if of_v is None else np.asarray(of_v)
+    return share(q @ k[of_k].swapaxes(1, 2) / np.sqrt(q.shape[-1])) @ v[of_v]
+
+
+def in_turn(q, k):
+    return np.arange(len(q)) % len(k)
+
+
+def sets_folded(q, k, v):
+    folded = q.reshape(len(k), -1, q.shape[-1])
+    out = share(folded @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])) @ v
+    return out.reshape(*q.shape[:2], -1)
+
+
+def cuts_right(step, whole, X, least=1e-9, cut=None, look=lambda a: a):
+    found, want = [], whole(X)
+    for m in range(1, len(X)):
+        first, cache = step(X[:m], None)
+        both = np.vstack([first, step(X[m:], cache)[0]])
+        found.append(float(np.abs(look(both) - look(want)).max() > least))
+    return found
+
+
+def cuts_anew(step, whole, X):
+    return [
+        float(np.abs(step(X[m:], None)[0] - whole(X)[m:]).max() > 1e-9) for m in range(1, len(X))
+    ]
+
+
+def cuts_row_by_row(step, whole, X):
+    cache, out = None, []
+    for row in X:
+        got, cache = step(row[None], cache)
+        out.append(got[0])
+    return (np.abs(np.array(out) - whole(X)).max(axis=1) > 1e-9)[1:].astype(float)
+
+
+def cuts_allclose(step, whole, X):
+    found = []
+    for m in range(1, len(X)):
+        first, cache = step(X[:m], None)
+        both = np.concatenate([first, step(X[m:], cache)[0]])
+        found.append(float(not np.allclose(both, whole(X), rtol=0, atol=1e-10)))
+    return found
+>>>>>>> 656d0f36059509902348325c52b3414ea208c0ad
 
 
 WRONG = {
+    "images.patches": [
+        (lambda x, a, b: cut_loop(x, a, b, turned=True), "one patch", "go downwards first"),
+        (lambda x, a, b: x, "one patch", "The picture is one patch"),
+        (lambda x, a, b: x.reshape(a * b, -1).flat[None], "one patch", "Which line fails"),
+        (
+            lambda x, a, b: x.reshape(*x.shape[:-2], -1, a * b),
+            "side by side",
+            "a piece of a line",
+        ),
+        (
+            lambda x, a, b: cut_loop(x, a, b)[..., ::-1, :],
+            "side by side",
+            "side by side in memory",
+        ),
+        (lambda x, a, b: cut_loop(x, a, b, down=True), "a whole picture", "patches go downwards"),
+        (
+            lambda x, a, b: cut_loop(x, b, a) if x.shape[-1] == 12 else cut_loop(x, a, b),
+            "a whole picture",
+            "Which is which",
+        ),
+        (cut_one_picture, "several pictures", "Which line counts axes"),
+    ],
+    "images.from_convolution": [
+        (lambda k: filters(k[..., ::-1, ::-1]), "one filter", "turned the filter round"),
+        (lambda k: filters(k, (0, 1, 3, 2)), "one filter", "read downwards first"),
+        (lambda k: filters(k).sum(), "one filter", "line after line"),
+        (lambda k: k.reshape(-1, len(k)), "several filters", "mixed in each"),
+        (lambda k: filters(k).T if len(k) > 1 else filters(k), "several filters", "stand?"),
+        (lambda k: filters(k)[:, ::-1], "several filters", "hold a filter each"),
+        (lambda k: filters(k, (0, 2, 3, 1)), "several channels", "colours of a pixel"),
+        (lambda k: filters(k.sum(1, keepdims=True)), "several channels", "added the colours"),
+        (lambda k: filters(k[:, ::-1]), "several channels", "There are colours now"),
+    ],
+    "images.repair": [
+        (lambda w: roll(w, column=slice(-1)), "one layer, one head", "column is not a patch"),
+        (lambda w: roll(w, divide=False), "one layer, one head", "does not sum to 1"),
+        (lambda w: roll(w, stay=0, divide=False), "one layer, one head", "does not sum to 1"),
+        (
+            lambda w: roll(w, stay=0, left=False, pool=np.max, column=slice(-1), divide=False),
+            "one layer, one head",
+            "cut off the last column, and",
+        ),
+        (roll_column, "one layer, one head", "who looks at the class token"),
+        (lambda w: roll(w, column=slice(None)), "one layer, one head", "What is yours"),
+        (lambda w: roll(w, pool=np.max), "several heads", "largest weight of any head"),
+        (lambda w: roll([x[..., :1, :, :] for x in w]), "several heads", "You take one head"),
+        (
+            lambda w: roll([x[..., 1:, :, :] if x.shape[-3] > 1 else x for x in w]),
+            "several heads",
+            "How do they become one",
+        ),
+        (lambda w: roll(w, stay=0), "several layers", "left the residual out"),
+        (lambda w: roll(w, left=False), "several layers", "first layer stands at the left"),
+        (lambda w: roll(w, left=False, stay=0), "several layers", "Nothing stays"),
+        (lambda w: roll(w[-1:]), "several layers", "last layer alone"),
+        (roll_mean, "several layers", "a mean of layers"),
+        (roll_once, "several layers", "left the residual out"),
+        (roll_from_the_front, "a batch in front", "count your axes from the back"),
+    ],
+    "images.class_blind": [
+        (lambda f, X, W: 0, "from weights alone", "no explanation blind"),
+        (lambda f, X, W: f(X, 0), "from weights alone", "Your test stopped"),
+        (lambda f, X, W: class_maps(f, X, W)[0], "from weights alone", "What do you compare"),
+        (lambda f, X, W: 1, "from a gradient", "every explanation blind"),
+        (blind_below(1e-9, share=False), "louder for some classes", "as they come"),
+        (blind_below(1e-9, classes=[0, 1]), "one class only", "What about the others"),
+        (blind_below(1e-9, classes=[0, 1, 2]), "one class only", "What about the others"),
+        (blind_below(1e-3), "a faint difference", "let small differences pass"),
+    ],
     "projections.measure": [
         (lambda attend, v: attend(v), "each token for itself", "returned the output"),
         (lambda attend, v: attend(v) @ v.T, "each token for itself", "not zero"),
@@ -4868,9 +5217,286 @@ WRONG = {
         (prefix_loose, "a faint dependence", "How large is rounding"),
         (prefix_exchanges, "places counted from the end", "cares how many"),
     ],
+    "two_layers.by_hand": [
+        (lambda H, g: hops(H, g, mask=False), "gain 0: who is seen, and what is said", "mask"),
+        (
+            lambda H, g: hops(H, g, values=hops_shifted),
+            "gain 0: who is seen, and what is said",
+            "hand over the note",
+        ),
+        (lambda H, g: hops(H, g, notes=lambda H: H), "one text", "looks for its own"),
+        (
+            lambda H, g: hops(H, g, notes=lambda H: np.eye(H.shape[-2], k=1) @ H),
+            "one text",
+            "comes *after*",
+        ),
+        (lambda H, g: hops(H, g, notes=lambda H: np.roll(H, 1, -2)), "one text", "last letter"),
+        (
+            lambda H, g: hops(H, g, notes=lambda H: H, asks=hops_shifted),
+            "one text",
+            "ask with the note",
+        ),
+        (lambda H, g: hops(H, g, scale=False), "one text", "too sharp"),
+        (hops_one_text, "a batch in front", "third axis"),
+    ],
+    "two_layers.score": [
+        (lambda w, ids: look_score(w, ids, 0), "one letter comes back", "earlier copy itself"),
+        (lambda w, ids: look_score(w, ids, -1), "one letter comes back", "the place before"),
+        (lambda w, ids: look_score(w, ids, turned=True), "one letter comes back", "earlier row"),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda found: sum(found) / len(ids)),
+            "one letter comes back",
+            "number of all rows",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=sum),
+            "three letters come back",
+            "Is a sum a mean",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: max(f, default=0)),
+            "three letters come back",
+            "works once",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: f[0] if f else 0),
+            "three letters come back",
+            "And the others",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: f[-1] if f else 0),
+            "three letters come back",
+            "overwrites",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: sum(f) / len(f)),
+            "none comes back",
+            "What do you divide by",
+        ),
+        (
+            lambda w, ids: look_score(w, ids, by=lambda f: sum(f) / len(f) if f else 1),
+            "none comes back",
+            "by the rule above",
+        ),
+    ],
+    "two_layers.one_read": [
+        (lambda *g: patch_with(*g, which="KV"), "one row", "values read the mean"),
+        (
+            lambda *g: patch_with(*g, which="QKV", other=lambda X, note, mean: X - note),
+            "one row",
+            "Who else reads X",
+        ),
+        (
+            lambda *g: patch_with(*g, which="V", other=lambda X, note, mean: X + note),
+            "one row",
+            "Is it in X already",
+        ),
+        (lambda *g: patch_with(*g, mask=False), "several rows", "see later ones. What"),
+        (
+            lambda *g: patch_with(*g, other=lambda X, note, mean: X - note),
+            "several rows",
+            "stand in its place",
+        ),
+        (
+            lambda *g: patch_with(*g, other=lambda X, note, mean: X + mean),
+            "several rows",
+            "the mean *and* the note",
+        ),
+        (lambda *g: patch_with(*g, which="Q"), "several rows", "patched the queries. Which"),
+        (lambda *g: patch_with(*g, which="QK"), "several rows", "as well as the keys"),
+        (lambda *g: patch_with(*g, which=""), "several rows", "reads X for everything"),
+        (patch_one_batch, "a batch in front", "third axis"),
+    ],
+    "two_layers.letter_table": [
+        (lambda *g: table_of(*g).T, "a note that is the letter's own row", "table is turned"),
+        (
+            lambda E, W_V, W_O, W_Q, W_K: table_of(E, W_V, W_O, W_K, W_Q),
+            "a note that is the letter's own row",
+            "made with W_Q",
+        ),
+        (
+            lambda *g: table_of(*g) / np.sqrt(g[-1].shape[1]),
+            "a note that is the letter's own row",
+            "divided by a root",
+        ),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, found=E + E @ W_V @ W_O),
+            "a note that is the letter's own row",
+            "as well as its note",
+        ),
+        (lambda E, *W: table_of(E, *W, found=E), "any note", "letters themselves"),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, asks=E @ W_V @ W_O),
+            "any note",
+            "queries are notes too",
+        ),
+        (
+            lambda E, W_V, W_O, *W: table_of(E, W_V, W_O, *W, asks=E @ W_V @ W_O, found=E),
+            "any note",
+            "Q-composition",
+        ),
+        (
+            lambda E, W_V, W_O, W_Q, W_K: (E @ W_V @ W_O) @ E.T,
+            "a note that is the letter's own row",
+            "product of four",
+        ),
+    ],
+    "two_layers.copies": [
+        (lambda say: say("ABCA"), "a copyist", "Your test stopped"),
+        (lambda say: copies_share(say, copies_texts(), every=True), "a copyist", "not asked"),
+        (lambda say: copies_share(say, copies_texts(), shift=0), "a copyist", "another"),
+        (lambda say: 1, "her own letter", "everybody pass"),
+        (
+            lambda say: (
+                copies_share(say, [[*range(12), 3, 7, 5], [*range(2, 14), 4, 9]], 0.4)
+                or float(np.asarray(say(np.arange(5)))[2] in (3, 4))
+            ),
+            "a table",
+            "alphabetical",
+        ),
+        (
+            lambda say: max(
+                copies_share(say, copies_texts(first=n, block=True)) for n in range(4, 13)
+            ),
+            "a fixed distance",
+            "repeat a block",
+        ),
+        (
+            lambda say: copies_share(say, copies_texts(first=4)),
+            "a short memory",
+            "far apart are",
+        ),
+        (lambda say: copies_share(say, copies_texts(), 0.4), "often right", "seven rows of ten"),
+    ],
+    "inference.step": [
+        (lambda x, k, v, *W: (step_right(x, k, v, *W)[0], k, v), "the first token", "as it came"),
+        (step_keeps_q, "the first token", "where the key should be"),
+        (step_old_only, "the first token", "your code stopped"),
+        (lambda *a: step_right(*a, old=False), "one more token", "forgets what was kept"),
+        (step_front, "one more token", "stand before the old ones"),
+        (lambda *a: step_right(*a, root=1), "one more token", "the bare dot products"),
+        (lambda *a: step_right(*a, root=a[1].shape[1] ** 2), "one more token", "which power"),
+        (step_corner, "one more token", "the first key and no other"),
+        (
+            lambda x, k, v, *W: (
+                step_right(x, k, v, *W)[0],
+                *(a[len(k) :] for a in step_right(x, k, v, *W)[1:]),
+            ),
+            "one more token",
+            "the new rows of k and v alone",
+        ),
+        (lambda *a: step_right(*a, masked=False), "three at once", "the two after it"),
+        (lambda *a: step_right(*a, shift=1), "three at once", "one key too many"),
+    ],
+    "inference.repair": [
+        (lambda *a: go_on(*a, masked=False), "an empty cache", "took the mask away"),
+        (
+            lambda e, codes, *more: go_on(e, codes[1:], *more),
+            "an empty cache",
+            "stands at place 1",
+        ),
+        (lambda e, codes, *more: go_on(e, 0 * codes, *more), "an empty cache", "left the codes"),
+        (
+            lambda *a: go_on(*a, place=len(a[2]) - 1),
+            "an empty cache",
+            "Which rows of `codes` did you take",
+        ),
+        (
+            lambda *a: go_on(*a, place=False, shift=False),
+            "two tokens behind four",
+            "Which lines do not use",
+        ),
+        (lambda *a: go_on(*a, place=False), "two tokens behind four", "of the places 0 and 1"),
+        (lambda *a: go_on(*a, shift=False), "two tokens behind four", "the first keys and no"),
+        (
+            lambda *a: go_on(*a, masked=len(a[2]) == 0),
+            "two tokens behind four",
+            "each other both ways",
+        ),
+        (go_on_one_place, "two tokens behind four", "the code of one place"),
+        (
+            lambda *a: go_on(*a, place=min(4, len(a[2])), shift=min(4, len(a[2])) - len(a[2])),
+            "three tokens behind five",
+            "A 4 stands in your code",
+        ),
+    ],
+    "inference.groups": [
+        (
+            lambda q, k, v: sets_of(q, k, v, [0] * len(q), [0] * len(q)),
+            "a set for each head",
+            "use the first set",
+        ),
+        (lambda q, k, v: sets_of(q, k[::-1], v[::-1]), "a set for each head", "the last set"),
+        (
+            lambda q, k, v: sets_of(q, 0 * k + k.mean(0), 0 * v + v.mean(0)),
+            "a set for each head",
+            "mixed the sets",
+        ),
+        (
+            lambda q, k, v: sets_of(q * q.shape[-1] ** 0.5, k, v),
+            "a set for each head",
+            "the bare dot products",
+        ),
+        (
+            lambda q, k, v: sets_of(q * (q.shape[-1] / len(q)) ** 0.5, k, v),
+            "a set for each head",
+            "root of the number of heads",
+        ),
+        (lambda q, k, v: sets_of(0 * q + q[:1], k, v), "a set for each head", "head's question"),
+        (
+            lambda q, k, v: sets_of(0 * q + q.mean(0), k, v),
+            "a set for each head",
+            "mean of the queries",
+        ),
+        (
+            lambda q, k, v: share(q @ k.swapaxes(1, 2) / q.shape[-1] ** 0.5) @ v,
+            "two groups of three",
+            "in which order",
+        ),
+        (
+            lambda q, k, v: sets_of(q, k, v, in_turn(q, k), in_turn(q, k)),
+            "two groups of three",
+            "dealt the sets out",
+        ),
+        (
+            lambda q, k, v: sets_of(q, k, v, in_turn(q, k)),
+            "two groups of three",
+            "your keys in turn",
+        ),
+        (
+            lambda q, k, v: sets_of(q, k, v, None, in_turn(q, k)),
+            "two groups of three",
+            "your values in turn",
+        ),
+    ],
+    "inference.test": [
+        (cuts_anew, "an honest cache", "every cut of an honest cache"),
+        (
+            lambda *a: [1 - x for x in cuts_right(*a)],
+            "an honest cache",
+            "does a 1 mark what is wrong",
+        ),
+        (lambda *a: cuts_right(*a, least=-1), "an honest cache", "every cut of an honest cache"),
+        (lambda *a: cuts_right(*a, look=lambda x: x[0]), "places that begin anew", "found nothing"),
+        (lambda *a: [*cuts_right(*a)[:-1], 0.0], "places that begin anew", "before the last row"),
+        (lambda *a: [0.0, *cuts_right(*a)[1:]], "places that begin anew", "after the first row"),
+        (cuts_row_by_row, "a single new row", "one second piece"),
+        (
+            lambda *a: [cuts_right(*a)[0]] * (len(a[2]) - 1),
+            "a single new row",
+            "does a single row come second",
+        ),
+        (lambda *a: cuts_right(*a, look=lambda x: x[-1]), "several new rows", "last row alone"),
+        (lambda *a: cuts_right(*a, look=lambda x: x.sum(1)), "two that cancel", "sums of rows"),
+        (lambda *a: cuts_right(*a, least=1e-4), "a little off", "small differences pass"),
+    ],
 }
 
 RIGHT = {
+    "images.patches": [cut_loop, lambda x, a, b: cut_loop(x, a, b).astype(np.float32).tolist()],
+    "images.from_convolution": [filters, lambda k: np.einsum("fcuv->cuvf", k).reshape(-1, len(k))],
+    "images.repair": [roll],
+    "images.class_blind": [blind_below(1e-9), lambda *a: int(blind_below(1e-8)(*a))],
     "projections.measure": [
         mixing_right,
         lambda attend, v: (
@@ -5027,4 +5653,19 @@ RIGHT = {
         ),
     ],
     "transformer.prefix_test": [prefix_right, prefix_close],
+    "two_layers.by_hand": [
+        lambda H, g: hops(H, g, notes=hops_shifted),
+        lambda H, g: hops(H, g).tolist(),
+    ],
+    "two_layers.score": [look_score],
+    "two_layers.one_read": [
+        patch_with,
+        lambda X, note, mean, *W: patch_with(X, note - mean, 0, *W),
+    ],
+    "two_layers.letter_table": [table_of, table_by_loop],
+    "two_layers.copies": [copies_right, copies_by_the_chapter],
+    "inference.step": [step_by_rows, step_right],
+    "inference.repair": [go_on, go_on_by_rows],
+    "inference.groups": [sets_of, sets_folded],
+    "inference.test": [cuts_right, cuts_allclose],
 }

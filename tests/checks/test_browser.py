@@ -21,7 +21,13 @@ def keys_of(exercise, right):
 def answer_by_keyboard(page, exercise, right):
     root = page.locator(f"#{make_id(f'exercise-{exercise.id}')}")
     inputs = root.locator("input")
-    if exercise.kind == "choice":
+    if exercise.kind == "order":
+        put_in_order(page, root, exercise, right)
+    elif exercise.kind in ("match", "fill"):
+        match_by_keyboard(page, root, exercise, right)
+    elif exercise.kind == "cell":
+        walk_to_cell(page, root, exercise, right)
+    elif exercise.kind == "choice":
         wrong = next(option.key for option in exercise.options if not option.correct)
         want = exercise.answer if right else wrong
         inputs.first.focus()
@@ -35,8 +41,44 @@ def answer_by_keyboard(page, exercise, right):
             page.keyboard.type(number)
             page.keyboard.press("Tab")
         page.keyboard.press("Shift+Tab")
+    if exercise.kind in ("order", "match", "fill"):  # Enter belongs to the button or the menu
+        root.locator(".qkv-exercise-check").focus()
     page.keyboard.press("Enter")
     return root.locator(".qkv-exercise-feedback")
+
+
+def put_in_order(page, root, exercise, right):
+    """Move one step after the other up to its place, by its button; wrong is the order turned."""
+    wanted = exercise.answer.split()[:: 1 if right else -1]
+    for place, letter in enumerate(wanted):
+        shown = root.locator("li").evaluate_all("steps => steps.map(step => step.dataset.key)")
+        root.locator(f'li[data-key="{letter}"] [data-move="up"]').focus()
+        for _ in range(shown.index(letter) - place):
+            page.keyboard.press("Enter")
+    shown = root.locator("li").evaluate_all("steps => steps.map(step => step.dataset.key)")
+    assert shown == wanted
+
+
+def match_by_keyboard(page, root, exercise, right):
+    """Choose in each menu with the arrow keys; wrong is the first known confusion."""
+    given = dict(exercise.pairs) | ({} if right else exercise.wrong[0].value)
+    for number, item in enumerate(exercise.items):
+        menu = root.locator("select").nth(number)
+        menu.focus()
+        page.keyboard.press("Home")
+        for _ in range(exercise.choices.index(given[item]) + 1):
+            page.keyboard.press("ArrowDown")
+        assert menu.evaluate("menu => menu.selectedOptions[0].text") == given[item].replace("`", "")
+
+
+def walk_to_cell(page, root, exercise, right):
+    """Go to the cell with the arrow keys, from the first one."""
+    row, column = exercise.answer if right else exercise.wrong[0].value
+    root.locator("td input").first.focus()
+    page.keyboard.press("Space")
+    for key in ["ArrowDown"] * row + ["ArrowRight"] * column:
+        page.keyboard.press(key)
+    assert root.locator("input:checked").get_attribute("value") == f"{row} {column}"
 
 
 def test_every_exercise_wrong_then_right_by_keyboard(dressed, open_page):
@@ -145,6 +187,40 @@ def test_axe_finds_nothing_and_nothing_overflows(dressed, open_page, axe_violati
     answer_by_keyboard(page, get("dot_product.sign"), right=False)
     answer_by_keyboard(page, get("dot_product.row"), right=False)
     answer_by_keyboard(page, get("projections.entry"), right=True)
+    for kind in ("order", "match", "fill", "cell"):
+        name = next(name for name in IN_PAGE if get(name).kind == kind)
+        answer_by_keyboard(page, get(name), right=kind == "order")
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
     assert axe_violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_step_keeps_the_focus_and_says_where_it_is(dressed, open_page):
+    page = open_page(dressed)
+    name = next(name for name in IN_PAGE if get(name).kind == "order")
+    root = page.locator(f"#{make_id(f'exercise-{name}')}")
+    count = root.locator("li").count()
+    down = root.locator("li").first.locator('[data-move="down"]')
+    text = root.locator("li").first.locator(".qkv-exercise-step").inner_text()
+    assert down.get_attribute("aria-label").startswith("Move down: ")
+    down.focus()
+    for place in range(2, count + 1):
+        page.keyboard.press("Enter")
+        assert root.locator("[aria-live]").inner_text() == f"Now step {place} of {count}."
+        here = root.locator("li").nth(place - 1)
+        assert here.locator(".qkv-exercise-step").inner_text() == text
+        assert here.locator('[data-move="down"]').evaluate("e => e === document.activeElement")
+    page.keyboard.press("Enter")  # at the end nothing happens, and nothing is lost
+    last = root.locator("li").last.locator('[data-move="down"]')
+    assert last.get_attribute("aria-disabled") == "true"
+    assert last.evaluate("e => e === document.activeElement")
+
+
+def test_an_open_menu_is_no_try(dressed, open_page):
+    page = open_page(dressed)
+    name = next(name for name in IN_PAGE if get(name).kind == "match")
+    root = page.locator(f"#{make_id(f'exercise-{name}')}")
+    root.locator(".qkv-exercise-check").press("Enter")
+    feedback = root.locator(".qkv-exercise-feedback")
+    assert feedback.get_attribute("data-state") == "unread"
+    assert get(name).labels[0] in feedback.inner_text()

@@ -17,6 +17,24 @@ def soup(built):
     return BeautifulSoup((built / "html/index.html").read_text(encoding="utf-8"), "lxml")
 
 
+FIELDS = {
+    "choice": "input[type=radio]", "number": "input[type=text]", "row": "input[type=text]",
+    "order": "li[data-key] button", "match": "select", "fill": "select", "cell": "td input",
+}  # fmt: skip
+
+
+def fields_of(exercise):
+    return {
+        "choice": lambda: len(exercise.options),
+        "number": lambda: 1,
+        "row": lambda: len(exercise.labels),
+        "order": lambda: 2 * len(exercise.steps),
+        "match": lambda: len(exercise.items),
+        "fill": lambda: len(exercise.items),
+        "cell": lambda: len(exercise.rows) * len(exercise.columns),
+    }[exercise.kind]()
+
+
 def test_every_exercise_is_whole_without_a_script(soup):
     frames = soup.select("[data-qkv-exercise]")
     assert [frame["data-qkv-exercise"] for frame in frames] == list(ids())
@@ -35,7 +53,7 @@ def test_every_exercise_is_whole_without_a_script(soup):
         else:
             assert frame.select_one("fieldset").has_attr("disabled")
             assert frame.select_one("noscript")
-            assert len(frame.select("input")) == len(exercise.options or frame.select("[for]"))
+            assert len(frame.select(FIELDS[exercise.kind])) == fields_of(exercise)
 
 
 def test_formulas_are_rendered_at_build_time(soup):
@@ -52,7 +70,7 @@ def test_no_handlers_and_data_that_cannot_end_its_script(soup):
     for script in soup.select(".qkv-exercise script"):
         assert script["type"] == "application/json"
         assert "<" not in script.string
-        assert json.loads(script.string)["kind"] in ("number", "row", "choice")
+        assert json.loads(script.string)["kind"] in FIELDS
 
 
 def test_ids_are_unique_and_every_field_has_its_label(soup):

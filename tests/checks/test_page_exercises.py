@@ -1,6 +1,7 @@
 """Exercises of the page: answers, wrong answers and options; Python and JavaScript agree."""
 
 import importlib.util
+import itertools
 import json
 import re
 import shutil
@@ -11,11 +12,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qkv.checks import Choice, Number, Option, Row, Wrong, check, get, ids
+from qkv.checks import (
+    Cell,
+    Choice,
+    Fill,
+    Match,
+    Number,
+    Option,
+    Order,
+    Row,
+    Rule,
+    Wrong,
+    check,
+    get,
+    ids,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 IN_PAGE = [name for name in ids() if get(name).kind != "code"]
-NUMBERS = [name for name in IN_PAGE if get(name).kind != "choice"]
+
+
+def of_kind(*kinds):
+    return [name for name in IN_PAGE if get(name).kind in kinds]
+
+
+NUMBERS = of_kind("number", "row")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +73,7 @@ def test_the_answer_is_right_and_each_wrong_one_meets_its_question(name):
         assert "?" in wrong.question
 
 
-@pytest.mark.parametrize("name", [name for name in IN_PAGE if name not in NUMBERS])
+@pytest.mark.parametrize("name", of_kind("choice"))
 def test_every_option_says_why(name):
     exercise = get(name)
     assert len(exercise.options) == 4
@@ -64,8 +85,96 @@ def test_every_option_says_why(name):
 
 
 def test_the_right_letter_is_not_always_the_same():
-    letters = [get(name).answer for name in IN_PAGE if name not in NUMBERS]
+    letters = [get(name).answer for name in of_kind("choice")]
     assert len(set(letters)) == 4
+
+
+@pytest.mark.parametrize("name", of_kind("order"))
+def test_an_order_is_right_or_asks_about_the_rule_it_breaks(name):
+    exercise = get(name)
+    letters = exercise.answer.split()
+    assert check(name, exercise.answer)
+    assert check(name, "".join(letters).upper())
+    assert not check(name, letters[::-1])
+    # As shown it is never right, and a guess has at most one chance in twenty.
+    assert not check(name, sorted(letters))
+    tries = list(itertools.permutations(letters))
+    rights = sum(
+        bool(check(name, "".join(order))) for order in tries[:: max(1, len(tries) // 5040)]
+    )
+    assert rights / min(len(tries), 5040) <= 1 / 20
+    for rule in exercise.rules:
+        first, second = letters[rule.before], letters[rule.after]
+        turned = [letter for letter in letters if letter != first]
+        turned.insert(turned.index(second) + 1, first)
+        said = check(name, turned).message
+        assert said in [other.question for other in exercise.rules]
+        assert rule.question.endswith("?")
+    assert {check(name, o).message for o in tries[::97]} <= {
+        exercise.right, *(rule.question for rule in exercise.rules)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", of_kind("order"))
+def test_every_rule_can_speak(name):
+    """Some order breaks this rule and none that comes before it."""
+    exercise = get(name)
+    letters = exercise.answer.split()
+    asked = set()
+    for order in itertools.permutations(letters):
+        asked.add(check(name, order).message)
+        if len(asked) == len(exercise.rules) + 1:
+            break
+    assert asked == {exercise.right, *(rule.question for rule in exercise.rules)}
+
+
+@pytest.mark.parametrize("name", of_kind("match", "fill"))
+def test_a_matching_is_right_or_meets_the_question_of_its_confusion(name):
+    exercise = get(name)
+    right = dict(exercise.pairs)
+    assert check(name, exercise.answer)
+    assert len(exercise.choices) >= len(set(right.values())) + 1, (
+        "or the last follows from the rest"
+    )
+    assert len(exercise.wrong) >= 5
+    for wrong in exercise.wrong:
+        given = right | wrong.value
+        letters = ["abcdefghijklmnop"[exercise.choices.index(given[i])] for i in exercise.items]
+        result = check(name, letters)
+        assert not result
+        assert result.message == wrong.question
+        assert wrong.question.endswith("?")
+        changed = [
+            label
+            for label, item in zip(exercise.labels, exercise.items, strict=True)
+            if item in wrong.value
+        ]
+        assert all(label in result.detail for label in changed)
+    assert exercise.otherwise.endswith("?")
+
+
+@pytest.mark.parametrize("name", of_kind("cell"))
+def test_a_cell_is_right_or_asks_by_row_and_column(name):
+    exercise = get(name)
+    assert check(name, exercise.answer)
+    assert check(name, str(exercise.answer))
+    assert len(exercise.wrong) >= 4
+    row, column = exercise.answer
+    known = {wrong.value: wrong.question for wrong in exercise.wrong}
+    for r, c in itertools.product(range(len(exercise.rows)), range(len(exercise.columns))):
+        if (r, c) == (row, column):
+            continue
+        usual = (
+            exercise.in_row
+            if r == row
+            else exercise.in_column
+            if c == column
+            else exercise.otherwise
+        )
+        result = check(name, (r, c))
+        assert not result
+        assert result.message == known.get((r, c), usual)
+        assert "?" in result.message
 
 
 @pytest.mark.parametrize("name", ids())
@@ -74,6 +183,8 @@ def test_texts(name):
     asked = [w.question for w in exercise.wrong] + [o.why for o in exercise.options]
     asked += [getattr(exercise, "right", ""), getattr(exercise, "otherwise", "")]
     asked += [slip.question for _, slip in getattr(exercise, "known_slips", ())]
+    asked += [rule.question for rule in getattr(exercise, "rules", ())]
+    asked += [getattr(exercise, name, "") for name in ("in_row", "in_column")]
     assert all("$" not in text and "\\" not in text for text in asked), "no formulas in questions"
     assert len(exercise.hints) == 3
     everything = " ".join(
@@ -88,6 +199,17 @@ def test_texts(name):
 def answers_for(exercise):
     if exercise.kind == "choice":
         return [[option.key] for option in exercise.options] + [[]]
+    if exercise.kind == "order":
+        orders = itertools.permutations(exercise.answer.split())
+        return [list(order) for order in itertools.islice(orders, 0, 5040, 47)]
+    if exercise.kind in ("match", "fill"):
+        right = dict(exercise.pairs)
+        sheets = [right, *(right | wrong.value for wrong in exercise.wrong)]
+        sheets += [dict.fromkeys(right, choice) for choice in exercise.choices]
+        return [[str(exercise.choices.index(sheet[i])) for i in right] for sheet in sheets]
+    if exercise.kind == "cell":
+        cells = itertools.product(range(len(exercise.rows)), range(len(exercise.columns)))
+        return [[f"{r} {c}"] for r, c in cells] + [[]]
     near = exercise.tolerance
     values = [exercise.answer, *(wrong.value for wrong in exercise.wrong)]
     if exercise.kind == "number":
@@ -100,6 +222,13 @@ def answers_for(exercise):
         return [[repr(float(value))] for value in values] + [["two"], [""], ["154/2"]]
     rows = [*values, np.array(exercise.answer) + 0.5]
     return [[repr(float(entry)) for entry in row] for row in rows]
+
+
+def in_a_notebook(exercise, answers):
+    """Return what somebody would write in a notebook for what the page's fields hold."""
+    if exercise.kind in ("match", "fill"):
+        return ["abcdefghijklmnop"[int(choice)] for choice in answers]
+    return answers if exercise.kind in ("row", "order") else (answers or [""])[0]
 
 
 @pytest.mark.parametrize("name", IN_PAGE)
@@ -116,8 +245,7 @@ def test_javascript_gives_the_same_verdict_and_question(name, node):
         [node, str(script)], input=json.dumps(cases), capture_output=True, text=True, check=True
     )
     for (_, answers), verdict in zip(cases, json.loads(done.stdout), strict=True):
-        given = answers if exercise.kind == "row" else (answers or [""])[0]
-        result = exercise.judge(given)
+        result = exercise.judge(in_a_notebook(exercise, answers))
         assert verdict["right"] == result.passed, answers
         if verdict["honest"]:
             assert verdict["message"] == inline_html(result.message), answers
@@ -181,3 +309,59 @@ def test_a_choice_needs_one_right_option():
     choice = Choice(**fields, options=(Option("x", "why", True), Option("y", "why?", False)))
     assert 'letters "a", "b"; you gave 3' in choice.judge(3).message
     assert choice.judge("(a)")
+
+
+FIELDS = {"id": "x", "title": "t", "prompt": "p", "hints": ("", "", ""), "solution": "s"}
+STEPS = ("one", "two", "three", "four")
+
+
+def test_an_order_refuses_rules_that_do_not_hold():
+    with pytest.raises(ValueError, match="a rule must name two steps in their right order"):
+        Order(**FIELDS, steps=STEPS, rules=(Rule(1, 0, "?"),), right="r")
+    with pytest.raises(ValueError, match="every step needs a rule"):
+        Order(**FIELDS, steps=STEPS, rules=(Rule(0, 1, "?"), Rule(1, 2, "?")), right="r")
+
+
+def test_an_order_that_is_not_one_gets_a_sentence():
+    rules = (Rule(0, 1, "1?"), Rule(1, 2, "2?"), Rule(0, 3, "3?"))
+    order = Order(**FIELDS, steps=STEPS, rules=rules, right="r")
+    assert not order.judge(...).started
+    for bad in ("a b c", "a a b c", "a b c x", 5, None):
+        assert "each of the letters a, b, c, d once" in order.judge(bad).message
+    # 24 orders; two, three in order, four anywhere behind one: three are right.
+    rights = [o for o in itertools.permutations("abcd") if order.judge(o)]
+    assert len(rights) == 3
+
+
+def test_a_matching_is_declared_with_care():
+    pairs = (("i", "x"), ("j", "y"))
+    wrong = {"right": "r", "otherwise": "o?"}
+    with pytest.raises(ValueError, match="two items have one name"):
+        Match(**FIELDS, **wrong, pairs=(("i", "x"), ("i", "y")))
+    with pytest.raises(ValueError, match="a decoy is the right choice"):
+        Match(**FIELDS, **wrong, pairs=pairs, decoys=("x",))
+    for value in ({"i": "x"}, {"i": "z"}, {"k": "x"}):
+        with pytest.raises(ValueError, match="is not a wrong answer"):
+            Match(**FIELDS, **wrong, pairs=pairs, wrong=(Wrong(value, "?"),))
+    match = Fill(**FIELDS, **wrong, pairs=pairs, wrong=(Wrong({"i": "y"}, "which?"),))
+    assert match.answer == "a b"
+    assert match.judge("bb").message == "which?"
+    assert match.judge("aa").detail == "look again at: j"
+    assert "2 letters are asked for" in match.judge("a").message
+    assert "2 letters are asked for" in match.judge("a z").message
+
+
+def test_a_cell_is_declared_with_care():
+    more = {"right": "r", "in_row": "c?", "in_column": "r?", "otherwise": "o?"}
+    table = {"rows": ("a", "b", "c"), "columns": ("d", "e")}
+    with pytest.raises(ValueError, match="lies outside"):
+        Cell(**FIELDS, **more, **table, answer=(1, 2))
+    with pytest.raises(ValueError, match="a wrong cell is the right one"):
+        Cell(**FIELDS, **more, **table, answer=(1, 1), wrong=(Wrong((1, 1), "?"),))
+    with pytest.raises(ValueError, match="another length"):
+        Cell(**FIELDS, **more, **table, answer=(1, 1), values=((1.0,),) * 3)
+    cell = Cell(**FIELDS, **more, **table, answer=(2, 1))
+    assert "counted from 0; got (3, 1)" in cell.judge((3, 1)).message
+    assert "One cell is asked for" in cell.judge("b").message
+    assert cell.judge([2, 1])
+    assert cell.sheet()[2] == "| a |   |   |"

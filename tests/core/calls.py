@@ -71,6 +71,26 @@ def _extended(dtype):
     return cache, k, v
 
 
+def _cached_rows(dtype):
+    """Return new rows, parameters, a cache of 7 rows, and which old and new keys are real."""
+    X, k, v = (x.astype(dtype) for x in draw((2, 5, 11), (2, 3, 7, 2), (2, 3, 7, 7)))
+    real = np.arange(12) >= np.array([[[0]], [[4]]])
+    return X, samples.self_multi_head(dtype=dtype), qkv.KVCache(k, v), real
+
+
+def _cached_layer(dtype):
+    X, _, cache, _ = _cached_rows(dtype)
+    parameters = samples.decoder_layer(dtype=dtype)
+    memory = draw((2, 17, 19), seed=1)[0].astype(dtype)
+    return X, qkv.memory_cache(memory, parameters.cross_attention), parameters, cache
+
+
+def _cached_decoder(dtype):
+    X, of_memory, parameters, cache = _cached_layer(dtype)
+    layers = parameters, samples.decoder_layer(20, dtype=dtype)
+    return X, (of_memory,) * 2, layers, (cache,) * 2
+
+
 CALLS = {
     "softmax": _floats((2, 3, 5)),  # and `out`, in test_memory.py
     "softmax_with_temperature": lambda dtype: (*_floats((2, 3, 5))(dtype), 0.7),
@@ -125,6 +145,14 @@ CALLS = {
     ),
     "extend_cache": _extended,
     "cached_attention": _cached,
+    "memory_cache": lambda dtype: (
+        draw((2, 7, 13))[0].astype(dtype),
+        samples.multi_head(dtype=dtype),
+    ),
+    "cached_self_attention": _cached_rows,
+    "cached_decoder_layer": _cached_layer,
+    "cached_decoder": _cached_decoder,
+    "pool_kv_heads": lambda dtype: (samples.multi_head(n_heads=6, dtype=dtype), 2),
     "partial_attention": _with_mask((11, 3, 7), (11, 5, 7), (11, 5, 2)),
     "merge_attention": _merge,
     "tiled_attention": lambda dtype: (*_with_mask((3, 7), (5, 7), (5, 2))(dtype), 2),
@@ -195,6 +223,13 @@ CALLS = {
     "initial_encoder_layer": lambda dtype: (_rng(dtype), LAYER),
     "initial_decoder_layer": lambda dtype: (_rng(dtype), ACROSS),
     "initial_transformer": lambda dtype: (_rng(dtype), ACROSS, 2, 23, 29),
+    "cut_patches": lambda dtype: (*_floats((3, 4, 6))(dtype), 2),
+    "image_tokens": lambda dtype: (*_floats((3, 4, 6))(dtype), samples.vision(dtype=dtype)),
+    "vision_transformer": lambda dtype: (
+        *_floats((3, 4, 6))(dtype),
+        samples.vision(dtype=dtype),
+        np.tri(7, k=2, dtype=bool),
+    ),
     "attention_rollout": lambda dtype: (_floats((2, 3, 5, 5), (2, 7, 5, 5))(dtype),),
     "softmax_backward": _floats((2, 3, 5), (2, 3, 5)),
     "cross_entropy_backward": lambda dtype: (*_floats((3, 5))(dtype), np.array([4, 0, 2])),

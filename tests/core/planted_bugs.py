@@ -849,6 +849,74 @@ def no_mask_behind_a_cache(q, k, v, cache=None):
     return *qkv.scaled_dot_product_attention(q, longer.k, longer.v), longer
 
 
+@bug("cached_self_attention", "right for one row at a time; several new rows see each other")
+def no_mask_among_new_rows(X, p, cache=None, mask=None):
+    k, v = qkv.project_heads(X, p.W_K, p.b_K), qkv.project_heads(X, p.W_V, p.b_V)
+    longer = qkv.extend_cache(cache, k, v)
+    q = qkv.project_heads(X, p.W_Q, p.b_Q)
+    heads, weights = qkv.grouped_attention(q, longer.k, longer.v)
+    return qkv.project(qkv.merge_heads(heads), p.W_O, p.b_O), weights, longer
+
+
+@bug("cached_self_attention", "right without pads; pads in the cache are looked at ever after")
+def mask_of_new_keys_alone(X, p, cache=None, mask=None):
+    if mask is not None:
+        mask = np.array(mask)
+        mask[..., : mask.shape[-1] - X.shape[-2]] = True
+    return qkv.cached_self_attention(X, p, cache, mask)
+
+
+@bug("cached_self_attention", "right for heads of their own; groups are handed out in turn")
+def groups_in_turn_behind_a_cache(X, p, cache=None, mask=None):
+    times = p.n_heads // p.n_kv_heads
+    turned = [np.tile(a, (times, 1, 1)) for a in (p.W_K, p.W_V)]
+    biases = [np.tile(b, (times, 1)) for b in (p.b_K, p.b_V)]
+    tiled = qkv.MultiHeadParameters(p.W_Q, *turned, p.W_O, p.b_Q, *biases, p.b_O)
+    output, weights, longer = qkv.cached_self_attention(X, tiled, cache, mask)
+    return output, weights, longer
+
+
+@bug("memory_cache", "runs; every head gets keys without their bias")
+def memory_without_a_bias(memory, p):
+    return qkv.KVCache(qkv.project_heads(memory, p.W_K), qkv.project_heads(memory, p.W_V, p.b_V))
+
+
+@bug("cached_decoder_layer", "right at the first call; the layer forgets what it has read")
+def layer_forgets_its_cache(X, of_memory, p, cache=None, memory_mask=None):
+    return qkv.cached_decoder_layer(X, of_memory, p, None, memory_mask)
+
+
+@bug("cached_decoder_layer", "right for sentences of one length; pads of the memory are read")
+def pads_of_the_memory_are_read(X, of_memory, p, cache=None, memory_mask=None):
+    return qkv.cached_decoder_layer(X, of_memory, p, cache)
+
+
+@bug("cached_decoder", "right for one layer; all layers share the first one's cache")
+def one_cache_for_all_layers(X, of_memory, layers, caches=None, memory_mask=None):
+    shared = None if caches is None else [caches[0]] * len(layers)
+    return qkv.cached_decoder(X, of_memory, layers, shared, memory_mask)
+
+
+@bug("pool_kv_heads", "right shapes; heads far apart are pooled, so each asks the wrong group")
+def pooled_in_turn(p, n_kv_heads):
+    import dataclasses
+
+    new = {
+        name: np.stack([getattr(p, name)[g::n_kv_heads].mean(axis=0) for g in range(n_kv_heads)])
+        for name in ("W_K", "W_V", "b_K", "b_V")
+        if getattr(p, name) is not None
+    }
+    return dataclasses.replace(p, **new)
+
+
+@bug("pool_kv_heads", "keys are three times as long, and weights too sharp")
+def pooled_by_a_sum(p, n_kv_heads):
+    import dataclasses
+
+    shared, times = qkv.pool_kv_heads(p, n_kv_heads), p.n_kv_heads // n_kv_heads
+    return dataclasses.replace(shared, W_K=times * shared.W_K, W_V=times * shared.W_V)
+
+
 @bug("extend_cache", "runs; the newest word stands first")
 def new_keys_in_front(cache, k, v):
     if cache is None:
@@ -904,6 +972,32 @@ def causal_mask_of_the_tile(q, k, v, offset=0, tile=256):
         for j in range(n_k):
             mask[t, j] = j // tile < t // tile or j % tile <= t % tile + offset
     return qkv.tiled_attention(q, k, v, mask, tile)
+
+
+@bug("cut_patches", "runs; every row is a piece of a line of pixels")
+def strips_for_patches(images, size):
+    return np.asarray(images).reshape(*np.shape(images)[:-2], -1, size * size)
+
+
+@bug("image_tokens", "runs; the class token has no position, and patch 1 has its code")
+def codes_moved_by_one(images, p):
+    X = qkv.image_tokens(images, p) - p.P
+    return X + np.roll(p.P, 1, axis=0)
+
+
+@bug("vision_transformer", "runs; the last patch is read in place of the class token")
+def the_last_row_is_read(images, p, mask=None):
+    X, seen = qkv.image_tokens(images, p), []
+    for layer in p.layers:
+        X, weights = qkv.encoder_layer_pre_norm(X, layer, mask)
+        seen.append(weights)
+    return qkv.layer_norm(X[..., -1, :], p.norm) @ p.W_R + p.b_R, tuple(seen)
+
+
+@bug("vision_transformer", "runs; post-norm layers under pre-norm weights")
+def post_norm_layers(images, p, mask=None):
+    X, seen = qkv.encoder(qkv.image_tokens(images, p), p.layers, mask)
+    return qkv.layer_norm(X[..., 0, :], p.norm) @ p.W_R + p.b_R, tuple(seen)
 
 
 @bug("attention_rollout", "runs; the residual stream is left out and everything blurs")

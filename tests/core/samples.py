@@ -91,3 +91,16 @@ def transformer(seed=0, dtype=np.float64, n_layers=2):
         tuple(encoder_layer(seed + 10 * i, 13, dtype) for i in range(n_layers)),
         tuple(decoder_layer(seed + 10 * i + 5, 13, dtype) for i in range(n_layers)),
     )
+
+
+def vision(seed=0, dtype=np.float64, n_patches=6, size=2, n_classes=3):
+    return qkv.VisionTransformerParameters(
+        W_E=normal(seed + 20, size**2, D, dtype=dtype),
+        b_E=normal(seed + 21, D, dtype=dtype),
+        x_class=normal(seed + 22, D, dtype=dtype),
+        P=normal(seed + 23, 1 + n_patches, D, dtype=dtype),
+        layers=(encoder_layer(seed, dtype=dtype), encoder_layer(seed + 30, dtype=dtype)),
+        norm=norm(seed + 24, dtype=dtype),
+        W_R=normal(seed + 25, D, n_classes, dtype=dtype),
+        b_R=normal(seed + 26, n_classes, dtype=dtype),
+    )

@@ -23,6 +23,8 @@ INNER_NAMES = {  # functions of one line hand their arguments on, and the inner 
     ("decoder_layer", "memory"): "X_kv",
     ("decoder_layer", "memory_mask"): "mask",
     ("decoder", "memory_mask"): "mask",
+    ("cached_decoder", "memory_mask"): "mask",
+    ("cached_decoder_layer", "memory_mask"): "mask",
     ("decoder_layer_pre_norm", "memory"): "X_kv",
     ("decoder_layer_pre_norm", "memory_mask"): "mask",
     ("rotary_attention", "q"): "x",
@@ -43,6 +45,7 @@ PARAMETERS = {
     "LayerNormParameters": samples.norm(),
     "KVCache": qkv.KVCache(np.ones((4, 3)), np.ones((4, 2))),
     "TransformerParameters": samples.transformer(),
+    "VisionTransformerParameters": samples.vision(),
     "LayerSizes": ACROSS,
 }
 FIELDS = [(n, f.name) for n, p in PARAMETERS.items() for f in dataclasses.fields(p)]

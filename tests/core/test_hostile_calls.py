@@ -18,6 +18,7 @@ from tests.core.lawbook import close, draw
 q, k, v = draw((3, 7), (5, 7), (5, 2))
 X, W = draw((3, 5), (5, 7), seed=1)
 TRUE = np.ones((3, 5), bool)
+LAYER_OF_DECODER = samples.decoder_layer()
 OUTPUT = qkv.scaled_dot_product_attention(q, k, v)[0]
 attend = qkv.scaled_dot_product_attention
 
@@ -153,6 +154,16 @@ REFUSED = {
     ),
     "an array for parameters": (ValueError, lambda: qkv.layer_norm(X, np.ones(5))),
     "a dictionary for a cache": (ValueError, lambda: qkv.cached_attention(q, q, q, {"k": k})),
+    "a cache too few": (ValueError, lambda: qkv.cached_decoder(X, [], [LAYER_OF_DECODER])),
+    "no list of caches": (ValueError, lambda: qkv.cached_decoder(X, 3, [LAYER_OF_DECODER])),
+    "an array for the memory's cache": (
+        ValueError,
+        lambda: qkv.cached_decoder_layer(draw((3, 11))[0], np.ones((5, 3)), LAYER_OF_DECODER),
+    ),
+    "four groups of six heads": (
+        ValueError,
+        lambda: qkv.pool_kv_heads(samples.multi_head(n_heads=6), 4),
+    ),
     "a mask with a trillion columns": (MemoryError, lambda: qkv.causal_mask(10**15)),
     "an axis for softmax": (TypeError, lambda: qkv.softmax(q, axis=0)),
     "a sixth argument": (TypeError, lambda: attend(q, k, v, None, 1.0)),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import qkv
-from qkv.data.translator import PATH, parameters_of, read_safetensors, write_safetensors
+from qkv.data.safetensors import read_safetensors, write_safetensors
+from qkv.data.translator import PATH, parameters_of
 
 
 def test_the_file_is_read_as_safetensors_reads_it():

@@ -75,6 +75,19 @@ def transformer_parameters():
     return dataclasses.replace(p, encoder=encoder, decoder=decoder)
 
 
+def vision_parameters(n_patches=6):
+    return core.VisionTransformerParameters(
+        W_E=floats(4, D_MODEL),
+        b_E=floats(D_MODEL),
+        x_class=floats(D_MODEL),
+        P=floats(1 + n_patches, D_MODEL),
+        layers=(encoder_parameters(), encoder_parameters()),
+        norm=norm(),
+        W_R=floats(D_MODEL, 3),
+        b_R=floats(3),
+    )
+
+
 MASK = np.tri(N_Q, N_K, k=1, dtype=bool)
 EMPTY_ROW = MASK & np.array([[True], [False], [True]])
 Q, K, V = floats(2, N_Q, D_K), floats(2, N_K, D_K), floats(2, N_K, D_V)
@@ -86,6 +99,9 @@ HEADS = with_biases(core.initial_multi_head(RNG, CROSS_SIZES))
 SCORES = np.where(EMPTY_ROW, floats(2, N_Q, N_K), -np.inf)
 IDS, TARGETS = RNG.integers(0, 11, (2, N_K)), RNG.integers(0, 23, (2, N_Q))
 CACHE = core.KVCache(K, V)
+OF_HEADS = core.KVCache(floats(2, N_HEADS, N_K, D_K), floats(2, N_HEADS, N_K, D_V))
+OF_MEMORY = core.memory_cache(MEMORY, HEADS)
+OF_OLD_AND_NEW = RNG.random((2, 1, N_K + N_Q)) < 0.8
 
 CASES = {
     "softmax": [(SCORES,)],
@@ -165,8 +181,24 @@ CASES = {
         (IDS, TARGETS, transformer_parameters(), PADDING),
         (IDS[0], TARGETS[0], transformer_parameters()),
     ],
+    "cut_patches": [(floats(2, 4, 6), 2), (floats(6, 15), 3)],
+    "image_tokens": [(floats(2, 4, 6), vision_parameters())],
+    "vision_transformer": [
+        (floats(2, 4, 6), vision_parameters()),
+        (floats(2, 4, 6), vision_parameters(), np.tri(7, k=2, dtype=bool)[None]),
+    ],
     "extend_cache": [(CACHE, floats(2, 1, D_K), floats(2, 1, D_V)), (None, K, V)],
     "cached_attention": [(Q, floats(2, N_Q, D_K), floats(2, N_Q, D_V), CACHE), (K, K, V)],
+    "memory_cache": [(MEMORY, HEADS), (MEMORY[0], grouped_parameters())],
+    "cached_self_attention": [
+        (X, encoder_parameters().attention, OF_HEADS, OF_OLD_AND_NEW),
+        (X, encoder_parameters().attention),
+    ],
+    "cached_decoder_layer": [(X, OF_MEMORY, decoder_parameters(), OF_HEADS, PADDING)],
+    "cached_decoder": [
+        (X, (OF_MEMORY,) * 2, (decoder_parameters(), decoder_parameters()), (OF_HEADS,) * 2),
+        (X, (OF_MEMORY,), (decoder_parameters(),), None, PADDING),
+    ],
 }  # fmt: skip
 CALLS = [(name, number) for name, calls in CASES.items() for number in range(len(calls))]
 
@@ -180,6 +212,7 @@ MODULES = {
     "DecoderLayer": decoder_parameters,
     "DecoderLayerPreNorm": decoder_parameters,
     "Transformer": transformer_parameters,
+    "VisionTransformer": vision_parameters,
 }
 MODULE_OF = {
     core.MultiHeadParameters: twins.MultiHeadAttention,
@@ -188,6 +221,7 @@ MODULE_OF = {
     core.EncoderLayerParameters: twins.EncoderLayer,
     core.DecoderLayerParameters: twins.DecoderLayer,
     core.TransformerParameters: twins.Transformer,
+    core.VisionTransformerParameters: twins.VisionTransformer,
 }
 
 
@@ -197,6 +231,8 @@ def to_torch(value):
         return twins.KVCache(torch.from_numpy(value.k.copy()), torch.from_numpy(value.v.copy()))
     if type(value) in MODULE_OF:
         return MODULE_OF[type(value)](value)
+    if isinstance(value, tuple) and isinstance(value[0], core.KVCache):
+        return tuple(to_torch(v) for v in value)
     if isinstance(value, tuple):
         return torch.nn.ModuleList(to_torch(v) for v in value)
     if isinstance(value, np.ndarray):

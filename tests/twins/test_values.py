@@ -25,6 +25,7 @@ NO_TWIN = {
     "transformer_sites": "what pages look into; to_core() first",
     "greedy_decode": "writes ids, which no gradient passes: to_core() first",
     "cache_bytes": "counts, with whole numbers",
+    "pool_kv_heads": "gives core's parameters, which a module takes",
     "count_parameters": "counts core's parameters: to_core() first",
     "LayerSizes": "sizes are core's",
     "ShapeError": "errors are core's",
@@ -89,6 +90,7 @@ def test_a_module_calls_its_function(name):
         "DecoderLayer": "decoder_layer",
         "DecoderLayerPreNorm": "decoder_layer_pre_norm",
         "Transformer": "transformer",
+        "VisionTransformer": "vision_transformer",
     }[name]
     args, twin_args = arguments(function, -1)
     number = next(i for i, a in enumerate(twin_args) if isinstance(a, torch.nn.Module))

@@ -8,8 +8,10 @@ from typing import Any
 from qkv.widgets.base import BookWidget, static_text
 
 LATER = {  # loaded on a reader's first action
+    "patch-attention": "image-model.js",
     "tokens-to-rows": "word-pieces.js",
     "translator-explorer": "translator-weights.js",
+    "induction-trace": "two-layers-weights.js",
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:;"

@@ -6,7 +6,7 @@ import pytest
 from qkv.widgets import NotationDecoder
 from qkv.widgets.base import number
 from qkv.widgets.notation_decoder import NAMES, NOTATIONS, USES
-from tests.widgets.page import write_page
+from tests.widgets.page import kept_and_needed, set_traits, small_targets, traits, write_page
 
 pytestmark = pytest.mark.browser
 TRAITS = ["notation", "use", "head", "focus", "inputs", "weights"]
@@ -17,27 +17,12 @@ def path(tmp_path):
     return write_page(tmp_path, NotationDecoder())
 
 
-@pytest.fixture
-def page(path, open_page):
-    page = open_page(path)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    return page
-
-
 def state(page):
-    return page.evaluate(
-        "names => Object.fromEntries(names.map("
-        "name => [name, document.querySelector('figure').qkvModel.get(name)]))",
-        TRAITS,
-    )
+    return traits(page, TRAITS)
 
 
 def put(page, values):
-    page.evaluate(
-        "s => { const m = document.querySelector('figure').qkvModel;"
-        " for (const [name, value] of Object.entries(s)) m.set(name, value) }",
-        values,
-    )
+    set_traits(page, values)
     page.wait_for_timeout(20)
 
 
@@ -86,7 +71,7 @@ def test_start_to_end_by_keyboard(page):
     page.keyboard.press("End")
     assert state(page)["focus"] == "w_o"
     assert_numbers_equal_cores(page)
-    page.get_by_label("Head").focus()
+    page.get_by_label("Head", exact=True).focus()
     page.keyboard.press("ArrowDown")
     assert state(page)["head"] == 1
     page.get_by_label("Use").focus()
@@ -97,6 +82,30 @@ def test_start_to_end_by_keyboard(page):
         page.keyboard.press("ArrowRight")
         assert state(page)["notation"] == notation
         assert_numbers_equal_cores(page)
+    for _ in range(9):
+        page.keyboard.press("Control+z")
+    now = state(page)
+    assert (now["notation"], now["use"], now["head"]) == ("paper", "cross", 0)
+    assert now["focus"] == "w_o"  # where one looks is no change
+    assert_numbers_equal_cores(page)
+
+
+def test_undo_and_reset_take_changes_back(page):
+    undo, reset = (page.get_by_role("button", name=name) for name in ("Undo", "Reset"))
+    assert undo.is_disabled()
+    assert reset.is_disabled()
+    page.locator(".qkv-decoder-box[data-id=w_k]").hover()
+    assert state(page)["focus"] == "w_k"
+    assert undo.is_disabled()
+    page.get_by_label("Use").select_option("decoder")
+    page.get_by_label("Head", exact=True).select_option("2")
+    undo.click()
+    assert (state(page)["use"], state(page)["head"]) == ("decoder", 0)
+    reset.click()
+    assert state(page)["use"] == "cross"
+    undo.click()
+    assert state(page)["use"] == "decoder"
+    assert_numbers_equal_cores(page)
 
 
 def test_one_tab_stop_in_each_of_the_three_groups(page):
@@ -124,9 +133,8 @@ def test_every_symbol_in_every_notation_and_use(page):
                 assert_numbers_equal_cores(page)
 
 
-def test_a_tap_chooses(path, open_page):
-    page = open_page(path, width=390, has_touch=True, is_mobile=True)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_a_tap_chooses(path, open_live):
+    page = open_live(path, width=390, has_touch=True, is_mobile=True)
     page.locator(".qkv-decoder-box[data-id=w_k]").tap()
     assert state(page)["focus"] == "w_k"
     assert_numbers_equal_cores(page)
@@ -135,38 +143,26 @@ def test_a_tap_chooses(path, open_page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_overflow_no_axe_violation_and_targets_are_large(
-    path, open_page, axe_violations, width, theme
+    path, open_live, axe_violations, width, theme
 ):
-    page = open_page(path, width=width, theme=theme)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+    page = open_live(path, width=width, theme=theme)
     for notation in NOTATIONS:
         put(page, {"notation": notation})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert axe_violations(page) == []
-        small = page.eval_on_selector_all(
-            ".qkv-live :is(button, select, input, g[role=button])",
-            "all => all.map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])"
-            ".filter(([, box]) => box.width < 24 || box.height < 24)",
-        )
-        assert small == []
+        assert small_targets(page, ".qkv-live :is(button, select, input, g[role=button])") == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_mounting_does_not_move_the_text_below(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
-    kept, live = page.evaluate(
-        "() => { const e = document.querySelector('.qkv-live');"
-        " const kept = parseFloat(e.style.minHeight);"
-        " e.style.minHeight = ''; return [kept, e.offsetHeight] }"
-    )
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_mounting_does_not_move_the_text_below(path, open_live, width):
+    page = open_live(path, width=width)
+    kept, live = kept_and_needed(page)
     assert 0 <= kept - live <= 26
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_the_size_stays_while_everything_moves(path, open_page, width):
-    page = open_page(path, width=width)
-    page.wait_for_selector("figure[data-qkv-state=live]")
+def test_the_size_stays_while_everything_moves(path, open_live, width):
+    page = open_live(path, width=width)
     page.evaluate("document.querySelector('.qkv-live').style.minHeight = ''")
     sizes = set()
     for notation in NOTATIONS:

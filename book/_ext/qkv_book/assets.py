@@ -36,8 +36,10 @@ BASIC_CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "äöüÄÖÜßéèà�
 
 # What a widget's script loads later, on the reader's first action.
 LATER = {
+    "qkv/patch-attention.js": "qkv/image-model.js",
     "qkv/tokens-to-rows.js": "qkv/word-pieces.js",
     "qkv/translator-explorer.js": "qkv/translator-weights.js",
+    "qkv/induction-trace.js": "qkv/two-layers-weights.js",
 }
 
 # Until the text face arrives, a face of every system is drawn at its width, so that no line moves.

@@ -104,17 +104,42 @@ class ExerciseDirective(SphinxDirective):
         return exercise_part("", code, where, name="stub")
 
     def _form(self, exercise: Exercise) -> exercise_part:
-        form = exercise_part(name="form", data=_data(exercise))
-        for option in exercise.options:
-            read = self._part("", option.text)
-            inline = [child for paragraph in read.children for child in paragraph.children]
-            form += exercise_part(
-                "", *inline, name="option", key=option.key, say=_spoken(option.text)
-            )
-        labels = getattr(exercise, "labels", ()) or (getattr(exercise, "label", ""),)
-        if exercise.kind != "choice":
-            form["labels"] = list(labels)
+        form = exercise_part(name="form", data=_data(exercise), kind=exercise.kind)
+        if exercise.kind in ("number", "row"):
+            form["labels"] = list(getattr(exercise, "labels", ()) or (exercise.label,))
+        elif exercise.kind == "cell":
+            form["table"] = exercise
+        for part in self._parts(exercise):
+            form += part
         return form
+
+    def _parts(self, exercise: Exercise) -> list[exercise_part]:
+        """Return the options, steps or items, whose texts are Markdown."""
+        if exercise.kind == "order":
+            return [
+                self._inline(step, name="step", key=letter, say=_spoken(step))
+                for letter, step in exercise.lettered
+            ]
+        if exercise.kind in ("match", "fill"):
+            choices = [_bare(choice) for choice in exercise.choices]
+            return [
+                self._inline(item, name="item", number=n, choices=choices, say=_spoken(label))
+                for n, (item, label) in enumerate(zip(exercise.items, exercise.labels, strict=True))
+            ]
+        return [
+            self._inline(
+                option.text,
+                name="option",
+                key=option.key,
+                say=_spoken(option.text) if "$" in option.text else "",
+            )
+            for option in exercise.options
+        ]
+
+    def _inline(self, markdown: str, **more: object) -> exercise_part:
+        read = self._part("", markdown)
+        inline = [child for paragraph in read.children for child in paragraph.children]
+        return exercise_part("", *inline, **more)
 
 
 def _with_subscripts(markdown: str) -> str:
@@ -127,11 +152,14 @@ def _with_subscripts(markdown: str) -> str:
 
 
 def _spoken(markdown: str) -> str:
-    """Return what a screen reader says for an option with a formula; nothing for plain words."""
-    if "$" not in markdown:
-        return ""
+    """Return what a screen reader says for a text that may hold formulas."""
     text = re.sub(r"\\[A-Za-z]+", lambda macro: PLAIN.get(macro[0], ""), markdown)
     return re.sub(r"\\top\b", "T", text).translate(str.maketrans("", "", "${}^*`\\"))
+
+
+def _bare(markdown: str) -> str:
+    """Return a text without the marks of Markdown."""
+    return re.sub(r"[`*$]", "", markdown)
 
 
 def _library(root: Path):
@@ -146,31 +174,9 @@ def _library(root: Path):
 
 def _data(exercise: Exercise) -> dict[str, object]:
     """Return what the script needs to judge an answer."""
-    from qkv.checks.exercise import ROUNDING, SIGN
     from qkv.checks.report import inline_html
 
-    if exercise.kind == "choice":
-        whys = {o.key: {"correct": o.correct, "why": inline_html(o.why)} for o in exercise.options}
-        return {"kind": "choice", "options": whys}
-    row = exercise.kind == "row"
-    number = list if row else float
-    data = {
-        "kind": exercise.kind,
-        "answer": number(exercise.answer),
-        "tolerance": exercise.tolerance,
-        "wrong": [
-            {
-                "value": [float(v) for v in wrong.value] if row else float(wrong.value),
-                "question": inline_html(wrong.question),
-            }
-            for wrong in exercise.wrong
-        ],
-        "right": inline_html(exercise.right),
-        "otherwise": inline_html(exercise.otherwise),
-    }
-    if row:
-        return {**data, "labels": list(exercise.labels)}
-    return {**data, "rounds": exercise.rounds, "sign": SIGN, "rounding": ROUNDING}
+    return exercise.data(inline_html)
 
 
 def _script_safe(data: object) -> str:
@@ -210,8 +216,10 @@ def visit_part(self: HTML5Translator, node: exercise_part) -> None:
         self.body.append(
             f'<form class="qkv-exercise-form" novalidate aria-labelledby="{anchor}-title">'
             '<fieldset disabled><legend class="qkv-sr-only">Your answer</legend>'
-            f'<div class="qkv-exercise-{"fields" if "labels" in node else "options"}">'
+            f"{_OPEN[node['kind']]}"
         )
+        if "table" in node:
+            self.body.append(_grid(node["table"], anchor))
         for number, label in enumerate(node.get("labels", ())):
             field = f"{anchor}-{number}"
             self.body.append(
@@ -224,6 +232,11 @@ def visit_part(self: HTML5Translator, node: exercise_part) -> None:
             f'<label class="qkv-exercise-option"><input type="radio" name="{anchor}"'
             f' value="{node["key"]}"{_label(node["say"])}><span>'
         )
+    elif name == "step":
+        self.body.append(f'<li data-key="{node["key"]}"><span class="qkv-exercise-step">')
+    elif name == "item":
+        field = f"{anchor}-{node['number']}"
+        self.body.append(f'<div class="qkv-exercise-item"><label for="{field}">')
     elif name == "fold":
         kind = "solution" if node.get("solution") else "hint"
         self.body.append(
@@ -249,7 +262,8 @@ def depart_part(self: HTML5Translator, node: exercise_part) -> None:
     name = node["name"]
     if name == "form":
         self.body.append(
-            '</div><button type="submit" class="qkv-exercise-check">Check</button></fieldset>'
+            f"{_CLOSE.get(node['kind'], '</div>')}"
+            '<button type="submit" class="qkv-exercise-check">Check</button></fieldset>'
             f'<noscript><p class="qkv-exercise-asleep">{ASLEEP}</p></noscript>'
             '<div class="qkv-exercise-feedback" role="status"></div>'
             '<script type="application/json" class="qkv-exercise-data">'
@@ -257,10 +271,66 @@ def depart_part(self: HTML5Translator, node: exercise_part) -> None:
         )
     elif name == "option":
         self.body.append("</span></label>")
+    elif name == "step":
+        self.body.append(f"</span>{_mover('up', node)}{_mover('down', node)}</li>")
+    elif name == "item":
+        field = f"{_anchor(node)}-{node['number']}"
+        choices = "".join(
+            f'<option value="{n}">{escape(choice)}</option>'
+            for n, choice in enumerate(node["choices"])
+        )
+        self.body.append(
+            f'</label><select id="{field}" name="answer"{_label(node["say"])}>'
+            f'<option value="">choose</option>{choices}</select></div>'
+        )
     elif name == "fold":
         self.body.append("</div></details>")
     elif name != "where":
         self.body.append("</div>")
+
+
+_OPEN = {
+    "choice": '<div class="qkv-exercise-options">',
+    "number": '<div class="qkv-exercise-fields">',
+    "row": '<div class="qkv-exercise-fields">',
+    "order": '<ol class="qkv-exercise-order">',
+    "match": '<div class="qkv-exercise-items">',
+    "fill": '<div class="qkv-exercise-items qkv-exercise-blanks">',
+    "cell": '<div class="qkv-exercise-grid">',
+}
+_CLOSE = {"order": '</ol><p class="qkv-sr-only" aria-live="polite"></p>'}
+
+
+def _mover(way: str, step: exercise_part) -> str:
+    """Return the button that moves a step up or down."""
+    arrow = {"up": "↑", "down": "↓"}[way]
+    return (
+        f'<button type="button" class="qkv-exercise-move" data-move="{way}"'
+        f' aria-label="Move {way}: {escape(step["say"])}">{arrow}</button>'
+    )
+
+
+def _grid(exercise: Exercise, anchor: str) -> str:
+    """Return a table with one radio button in each cell, shaded by its value."""
+    words = exercise.row_word, exercise.column_word
+    head = "".join(f'<th scope="col">{_subscripts(name)}</th>' for name in exercise.columns)
+    lines = []
+    for r, row in enumerate(exercise.rows):
+        cells = []
+        for c, column in enumerate(exercise.columns):
+            text = exercise.text(r, c)
+            say = f"{words[0]} {row}, {words[1]} {column}" + (f": {text}" if text else "")
+            shade = f' style="--share:{exercise.share(r, c):.2f}"' if text else ""
+            cells.append(
+                f'<td{shade}><label><input type="radio" name="{anchor}" value="{r} {c}"'
+                f' aria-label="{escape(say)}"><span>{escape(text)}</span></label></td>'
+            )
+        lines.append(f'<tr><th scope="row">{_subscripts(row)}</th>{"".join(cells)}</tr>')
+    corner = f"{escape(words[0])} ↓ {escape(words[1])} →"
+    return (
+        f'<table><caption class="qkv-sr-only">{corner}</caption><thead><tr>'
+        f"<td>{corner}</td>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    )
 
 
 def _anchor(node: nodes.Element) -> str:
@@ -321,6 +391,11 @@ class PlainExercises(SphinxPostTransform):
                     for option in part.children
                 ]
                 out += [nodes.bullet_list("", *items)] if items else []
+                choices = [choice for item in part.children for choice in item.get("choices", ())]
+                if choices:
+                    out.append(nodes.paragraph("", " · ".join(dict.fromkeys(choices))))
+                if "table" in part:
+                    out.append(nodes.literal_block("", "\n".join(part["table"].sheet())))
             elif part["name"] == "where":
                 out.append(nodes.paragraph("", f"Check it in the notebook: {part['call']}"))
             else:

@@ -39,6 +39,33 @@ test("nothing chosen is no try", () => {
   assert.deepEqual(judge(choice, ["a"]), { right: true, honest: true, message: "so" });
 });
 
+test("an order: the first broken rule speaks, and orders that keep all rules are right", () => {
+  const order = /** @type {import("../judge.mjs").OrderData} */ ({
+    kind: "order", right: "yes", rules: [{ before: "a", after: "b", why: "ab?" }, { before: "a", after: "c", why: "ac?" }],
+  });
+  const said = ["abc", "acb", "bac", "cab", "cba"].map((letters) => judge(order, [...letters]).message);
+  assert.deepEqual(said, ["yes", "yes", "ab?", "ac?", "ab?"]);
+});
+
+test("a matching: what is open is named, a confusion is recognised, entries say which hold", () => {
+  const match = /** @type {import("../judge.mjs").MatchData} */ ({
+    kind: "match", answer: [2, 0], labels: ["<i>", "j"], right: "yes", otherwise: "which?", wrong: [{ pairs: [[0, 1]], question: "one?" }],
+  });
+  assert.match(judge(match, ["", "0"]).message, /still open: &#60;i&#62;\./);
+  assert.equal(judge(match, ["2", "0"]).right, true);
+  assert.deepEqual(judge(match, ["1", "0"]), { right: false, honest: true, message: "one?", entries: [false, true] });
+  assert.equal(judge(match, ["2", "1"]).message, "which?");
+});
+
+test("a cell: known, same row, same column, elsewhere, none", () => {
+  const cell = /** @type {import("../judge.mjs").CellData} */ ({
+    kind: "cell", answer: [1, 2], right: "yes", inRow: "column?", inColumn: "row?", otherwise: "where?", wrong: [{ cell: [2, 1], question: "turned?" }],
+  });
+  const said = ["1 2", "2 1", "1 0", "0 2", "0 0"].map((marked) => judge(cell, [marked]).message);
+  assert.deepEqual(said, ["yes", "turned?", "column?", "row?", "where?"]);
+  assert.equal(judge(cell, []).honest, false);
+});
+
 test("without localStorage nothing is remembered and nothing breaks", () => {
   remember("x");
   assert.equal(isSolved("x"), false);

@@ -8,6 +8,8 @@ from qkv.checks import (
     cross_attention,
     decoded,
     dot_product,
+    images,
+    inference,
     layer,
     learning,
     look_up,
@@ -21,8 +23,10 @@ from qkv.checks import (
     torch_contract,
     transformer,
     translator,
+    two_layers,
     why_three,
 )
+from qkv.checks.arrangement import Cell, Fill, Match, Order, Rule
 from qkv.checks.engine import UnknownExerciseError, check, get, hint, ids, register, solution
 from qkv.checks.exercise import (
     Case,
@@ -40,14 +44,19 @@ from qkv.checks.report import Note, Result
 
 __all__ = [
     "Case",
+    "Cell",
     "Choice",
     "Code",
     "Exercise",
+    "Fill",
+    "Match",
     "Note",
     "Number",
     "Option",
+    "Order",
     "Result",
     "Row",
+    "Rule",
     "Rung",
     "Slip",
     "UnknownExerciseError",
@@ -59,6 +68,8 @@ __all__ = [
     "get",
     "hint",
     "ids",
+    "images",
+    "inference",
     "layer",
     "learning",
     "look_up",
@@ -74,5 +85,6 @@ __all__ = [
     "torch_contract",
     "transformer",
     "translator",
+    "two_layers",
     "why_three",
 ]

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from qkv.checks.answers import written
+from qkv.checks.arrangement import Cell
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -19,6 +21,7 @@ from qkv.core.layer import decoder_layer
 from qkv.core.layer_norm import layer_norm
 from qkv.core.masks import causal_mask, padding_mask
 from qkv.core.multi_head import MultiHeadParameters
+from qkv.core.projections import project_qkv
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
 from qkv.core.softmax import softmax
 from qkv.data import running_example
@@ -332,6 +335,62 @@ def copies() -> Number:
         solution=(
             r"$\frac{c\,a}{c\,a + r} = \frac{c\,w}{c\,w + (1 - w)} = \frac{c\,w}{1 + (c - 1)\,w}$."
             f" With c = {times} and w = {w:.3f}: {total:.3f}."
+        ),
+    )
+
+
+@register("cross_attention.cell")
+def cell() -> Cell:
+    """Read one weight of a table that is not square."""
+    ex = running_example()
+    rows, columns = ex.tokens_target, ex.tokens_source
+    q, k, v = project_qkv(ex.X_target, ex.memory, ex.W_Q[1], ex.W_K_memory[1], ex.W_V_memory[1])
+    _, weights = scaled_dot_product_attention(q, k, v)
+    r, c = rows.index("Apfel"), columns.index("apple")
+    value = written(round(weights[r, c], 2))
+    return Cell(
+        title="A table that is not square",
+        prompt=(
+            "The weights of the second head, target against source. Which cell tells how much"
+            " of the"
+            " value of *apple* goes into the output row of *Apfel*?"
+        ),
+        rows=rows,
+        columns=columns,
+        values=tuple(tuple(float(w) for w in row) for row in weights),
+        answer=(r, c),
+        right=(
+            f"Right: {value}. The row gives the output row, the column the value. What the"
+            " head says"
+            " is the sum over the columns of this one row."
+        ),
+        in_row="The row is right. The value of which source word is asked for?",
+        in_column="The column is right. Into which output row does it go?",
+        otherwise=(
+            "An output row is a sum over the source words. So is the output a row or a column here?"
+        ),
+        wrong=(
+            Wrong(
+                (c, r),
+                "You counted row and column the other way round. Which words stand at the rows?",
+            ),
+            Wrong((r - 1, c), "That goes into the row of *einen*. Which row is asked for?"),
+            Wrong((r, c - 1), "That is how much comes from *an*. From which word should it come?"),
+            Wrong((r + 1, c), "That goes into the row of *gegessen*. Which row is asked for?"),
+            Wrong(
+                (r, c + 1),
+                "That is how much comes from the full stop. From which word should it come?",
+            ),
+        ),
+        hints=(
+            "Target words ask, so they have the rows. Source words are asked.",
+            "Go to the row of *Apfel*.",
+            "Then to the column of *apple*, the last word before the full stop.",
+        ),
+        solution=(
+            f"Row *Apfel*, column *apple*: {value}. The table has {len(rows)} rows and"
+            f" {len(columns)}"
+            " columns, and each row adds up to 1."
         ),
     )
 

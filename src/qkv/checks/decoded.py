@@ -8,11 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Fill
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
 from qkv.core.counts import LayerSizes, multi_head_parameter_count
 from qkv.core.multi_head import MultiHeadParameters, multi_head_steps
+from qkv.core.packing import pack_in_proj
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
 
 Arrays = tuple[np.ndarray, ...]
@@ -20,13 +22,18 @@ Arrays = tuple[np.ndarray, ...]
 # --- in the page ---------------------------------------------------------------------------------
 
 
-@register("decoded.which_q")
-def which_q() -> Choice:
-    """Tell the input from the projected query by its width."""
+def _cross_layer() -> tuple[MultiHeadParameters, np.ndarray, np.ndarray]:
+    """Return a layer of the page's sizes with who asks, X_q, and who is asked, X_kv."""
     rng = np.random.default_rng(11)
     X_q, X_kv = rng.normal(size=(7, 8)), rng.normal(size=(5, 9))
     W_Q, W_K, W_V = (rng.normal(size=(3, d, n)) for d, n in ((8, 4), (9, 4), (9, 2)))
-    layer = MultiHeadParameters(W_Q, W_K, W_V, rng.normal(size=(6, 8)))
+    return MultiHeadParameters(W_Q, W_K, W_V, rng.normal(size=(6, 8))), X_q, X_kv
+
+
+@register("decoded.which_q")
+def which_q() -> Choice:
+    """Tell the input from the projected query by its width."""
+    layer, X_q, X_kv = _cross_layer()
     q = multi_head_steps(X_q, X_kv, layer).attention.q
     outer, inner = X_q.shape, q.shape[1:]
     return Choice(
@@ -121,7 +128,7 @@ def count() -> Number:
         prompt=(
             f"The paper's big model (Table 3) has {layers} layers on each side, h = {heads} heads"
             f" and `d_model` = {d_model}; with `d_k` = `d_v` = {d_k}, how many millions of weights"
-            " do all its $W_i^Q$, $W_i^K$ and $W_i^V$ hold together? Give it to two decimals."
+            " do all its triples of matrices hold together? Give it to two decimals."
         ),
         label="Million weights",
         answer=round(weights / 1e6, 2),
@@ -168,6 +175,11 @@ def count() -> Number:
     )
 
 
+def _rows(W: np.ndarray) -> str:
+    """Return a matrix of whole numbers as a list of its rows."""
+    return str(W.astype(int).tolist())
+
+
 @register("decoded.fold")
 def fold() -> Number:
     """Derive the one matrix that does the work of two, and compute an entry."""
@@ -178,11 +190,9 @@ def fold() -> Number:
     return Number(
         title="Two matrices, one matrix",
         prompt=(
-            "A slide makes $q = xW$ and then $q_i = qW_i$, with\n\n"
-            r"$$W = \begin{bmatrix} 1 & 2 \\ 0 & -1 \\ 3 & 1 \end{bmatrix}, \qquad"
-            r" W_i = \begin{bmatrix} 2 & 0 & 1 \\ -1 & 4 & 3 \end{bmatrix} .$$"
-            "\n\nDerive the single matrix that the paper would call $W_i^Q$. What stands in its"
-            " first row and second column?"
+            f"A slide makes `q = x @ W` and then `q_i = q @ W_i`, with `W = {_rows(W)}` and"
+            f" `W_i = {_rows(W_i)}`. Derive the single matrix that the paper would call $W_i^Q$."
+            " What stands in its first row and second column?"
         ),
         label="The entry",
         answer=float(folded[0, 1]),
@@ -204,7 +214,7 @@ def fold() -> Number:
             "So W_i^Q is W W_i. The entry is a row of W times a column of W_i.",
             f"Row ({row}) times column ({column}).",
         ),
-        solution=f"$W_i^Q = WW_i$; the entry is $1 \\cdot 0 + 2 \\cdot 4 = {folded[0, 1]:g}$.",
+        solution=f"The matrix is `W @ W_i`; the entry is 1 · 0 + 2 · 4 = {folded[0, 1]:g}.",
     )  # fmt: skip
 
 
@@ -348,6 +358,217 @@ def columns() -> Row:
         solution=(
             f"W_q is {W_q.shape[0]} × {W_q.shape[1]}; S is {S.shape[0]} × {S.shape[1]}, one column"
             " a query, so the softmax runs down the columns."
+        ),
+    )
+
+
+@register("decoded.to_code")
+def to_code() -> Choice:
+    """Translate a product of the paper into a line of code."""
+    layer, X_target, memory = _cross_layer()
+    W_K, k = layer.W_K, multi_head_steps(X_target, memory, layer).attention.k
+
+    def is_it(made: np.ndarray) -> bool:
+        return made.shape == k[1].shape and bool(np.allclose(made, k[1]))
+
+    return Choice(
+        title="From the paper to code",
+        prompt=(
+            "Cross-attention of a decoder layer, head i. Which expression is the paper's $KW_i^K$?"
+        ),
+        options=(
+            Option(
+                "`memory @ W_K[i]`",
+                "In MultiHead the paper's K is the encoder's output, and one matrix stands between"
+                " it and the keys.",
+                is_it(memory @ W_K[1]),
+            ),
+            Option(
+                "`X_target @ W_K[i]`",
+                "Those would be keys of the sentence that asks. Which sentence is asked here?",
+                is_it(X_target @ np.ones((X_target.shape[1], W_K.shape[2]))),
+            ),
+            Option(
+                "`k @ W_K[i]`",
+                "Here k is what head i has made. Is that the K that MultiHead was given?",
+                is_it(k[1] @ np.ones((W_K.shape[2], W_K.shape[2]))),
+            ),
+            Option(
+                "`memory @ W_K @ W_K[i]`",
+                "That has two matrices in a row. How many stand in the paper's product?",
+                False,
+            ),
+        ),
+        hints=(
+            "The K of this product is an argument of MultiHead.",
+            "In cross-attention that argument is what the encoder puts out.",
+            "One array times the matrix of one head.",
+        ),
+        solution="`memory @ W_K[i]`: the paper's K is the array `X_kv`, here the memory.",
+    )
+
+
+@register("decoded.to_paper")
+def to_paper() -> Choice:
+    """Translate an einsum into a symbol of the paper."""
+    layer, X_q, X_kv = _cross_layer()
+    made = np.einsum("jd,hdv->hjv", X_kv, layer.W_V)[1]
+    steps = multi_head_steps(X_q, X_kv, layer).attention
+
+    def is_it(array: np.ndarray) -> bool:
+        return array.shape == made.shape and bool(np.allclose(array, made))
+
+    return Choice(
+        title="From code to the paper",
+        prompt=(
+            'A program has `A = np.einsum("jd,hdv->hjv", X_kv, W_V)` and goes on with `A[i]`. What'
+            " does the paper write for `A[i]`?"
+        ),
+        options=(
+            Option(
+                "$W_i^V$",
+                "That one is learned, and has no token in it. Which letter of the einsum counts"
+                " tokens?",
+                is_it(layer.W_V[1]),
+            ),
+            Option(
+                "the V of MultiHead",
+                "That array is as wide as the memory. Over which letter does the einsum sum?",
+                is_it(X_kv),
+            ),
+            Option(
+                "head_i",
+                "A head has a row for each query. Where is a query in this line?",
+                is_it(steps.output[1]),
+            ),
+            Option(
+                "$VW_i^V$, which Attention calls V",
+                "One row for each token that is asked, one matrix a head: the values of head i.",
+                is_it(steps.v[1]),
+            ),
+        ),
+        hints=(
+            "Read the letters: j counts tokens, h heads; d is summed away.",
+            "For one h it is a product of two matrices.",
+            "`A[i]` equals `X_kv @ W_V[i]`.",
+        ),
+        solution=(
+            "`A[i]` is `X_kv @ W_V[i]`. The paper writes $VW_i^V$ for it in head_i, and V once it"
+            " is inside Attention."
+        ),
+    )
+
+
+@register("decoded.packed_rows")
+def packed_rows() -> Row:
+    """Find one head's key matrix in torch's packed weight of the base model."""
+    h, d, i = 8, 64, 3
+    E = h * d
+    rows = np.arange(3 * E).reshape(3, h, d)
+    # what `pack_in_proj` does to matrices whose columns are numbered as the rows they become
+    layer = MultiHeadParameters(
+        *(np.repeat(block[:, None, :], E, axis=1).astype(float) for block in rows), np.eye(E)
+    )
+    packed = pack_in_proj(layer)["in_proj_weight"]
+    assert np.array_equal(packed[:, 0], np.arange(3 * E))
+    right = (float(layer.W_K[i - 1, 0, 0]), float(layer.W_K[i - 1, 0, -1]))
+    return Row(
+        title="From the paper to torch",
+        prompt=(
+            f"In torch, the base model's `in_proj_weight` has shape ({3 * E}, {E}). Which rows of"
+            f" it, counted from 0 as Python does, are the paper's $W_{i}^K$? Heads are counted"
+            " from 1 in the paper."
+        ),
+        labels=("first row", "last row"),
+        answer=right,
+        right=f"Right: `in_proj_weight[{right[0]:g}:{right[1] + 1:g}]` is that matrix on its side.",
+        otherwise="Which block of rows holds the keys, and how many rows has a head in it?",
+        wrong=(
+            Wrong((right[0], right[1] + 1), "A slice ends before its second number. Which row is"
+                  " the last one in it?"),
+            Wrong((right[0] + 1, right[1] + 1), "The block is right. Is its first row counted as 0"
+                  " or as 1?"),
+            Wrong((right[0] + d, right[1] + d), "That is the next head. Does the paper count heads"
+                  " from 0 or from 1?"),
+            Wrong((right[0] - E, right[1] - E), "Those rows make queries. In which order do the"
+                  " three blocks stand?"),
+            Wrong((right[0] + E, right[1] + E), "Those rows make values. In which order do the"
+                  " three blocks stand?"),
+            Wrong((float((3 * (i - 1) + 1) * d), float((3 * (i - 1) + 2) * d - 1)),
+                  "You let the q, k and v of a head stand together. Which comes first in torch,"
+                  " the head or the kind?"),
+            Wrong((float(E), float(2 * E - 1)), "That is the block of all heads' keys. How many"
+                  " rows of it belong to one head?"),
+        ),
+        hints=(
+            f"Three blocks of {E} rows: queries, keys, values.",
+            f"In each block {h} heads of {d} rows each.",
+            f"{E} rows before the keys, and {i - 1} heads of {d} before head {i}.",
+        ),
+        solution=(
+            f"{E} + {i - 1} · {d} = {right[0]:g} is the first, {right[1]:g} the last."
+            " `nn.Linear` stores (out, in), so the paper's matrix stands there on its side."
+        ),
+    )  # fmt: skip
+
+
+@register("decoded.multi")
+def multi() -> Fill:
+    """Write head i of a cross-attention layer with names that cannot be mixed up."""
+    return Fill(
+        title="The paper's head, with names of its own",
+        prompt=(
+            "Write head $i$ of a *cross-attention* layer so that no letter has two meanings."
+            " The decoder's"
+            " rows ask; the encoder's output is asked. What stands in the boxes?\n\n"
+            "$$\\mathrm{head}_i = \\operatorname{Attention}(\\boxed{1}\\,\\WQ^{(i)},\\;"
+            " \\boxed{2}\\,\\WK^{(i)},"
+            "\\; \\boxed{3}\\,\\WV^{(i)})$$\n\n"
+            "$$\\text{output} = [\\mathrm{head}_1 \\cdots \\mathrm{head}_h]\\;\\boxed{4}$$"
+        ),
+        pairs=(("1", "X_q"), ("2", "X_kv"), ("3", "X_kv"), ("4", "W_O")),
+        plain=("box 1", "box 2", "box 3", "box 4"),
+        decoys=("X_q W_Q", "X_kv W_K", "X_kv W_V", "W_V"),
+        right=(
+            "Right. Two arrays come in, each is projected once in each head, and W_O comes after"
+            " the heads."
+        ),
+        otherwise="Ask for each box: is this array an input of the layer, or already a product?",
+        wrong=(
+            Wrong(
+                {"1": "X_q W_Q"},
+                "Then W_Q would be there twice. What is handed in, the input or a product?",
+            ),
+            Wrong(
+                {"2": "X_kv W_K"},
+                "The matrix stands right beside the box. Is it to be multiplied twice?",
+            ),
+            Wrong(
+                {"3": "X_kv W_V"},
+                "The matrix stands right beside the box. Is it to be multiplied twice?",
+            ),
+            Wrong({"1": "X_kv"}, "That is who is asked. Whose rows ask in cross-attention?"),
+            Wrong(
+                {"2": "X_q", "3": "X_q"},
+                "That would be self-attention. Where do keys and values come from here?",
+            ),
+            Wrong(
+                {"3": "X_q"}, "The values would come from those who ask. What do they want to read?"
+            ),
+            Wrong(
+                {"4": "W_V"},
+                "The values are projected inside the heads. Which matrix comes after them?",
+            ),
+        ),
+        hints=(
+            "The paper writes Q, K, V in the boxes, and means the inputs.",
+            "Cross-attention has two inputs: one for the first box, one for the second and third.",
+            "The last box is the only matrix that all heads share.",
+        ),
+        solution=(
+            "X_q, X_kv, X_kv and W_O. In the paper's letters: MultiHead's Q is X_q, its K and"
+            " V are both"
+            " X_kv, the encoder's output. Nothing is projected twice."
         ),
     )
 
@@ -498,10 +719,10 @@ def fold_code() -> Code:
         function="fold",
         returns=("W_Q", "b_Q"),
         prompt=(
-            "A layer computes $q = xW + b$ and then, for each head, $q_i = q\\,W_i$. Derive the one"
-            " matrix and the one bias with which $q_i = x\\,W_i^Q + b_i^Q$. `W` has shape"
-            " (d_in, d_mid), `b` (d_mid,), `W_heads` (h, d_mid, d_k). Return `W_Q` of shape"
-            " (h, d_in, d_k) and `b_Q` of shape (h, d_k)."
+            "A layer computes `q = x @ W + b` and then, for each head, `q_i = q @ W_heads[i]`."
+            " Derive the one matrix and the one bias with which `q_i = x @ W_Q[i] + b_Q[i]`."
+            " `W` has shape (d_in, d_mid), `b` (d_mid,), `W_heads` (h, d_mid, d_k). Return `W_Q` of"
+            " shape (h, d_in, d_k) and `b_Q` of shape (h, d_k)."
         ),
         stub=(
             "def fold(W, b, W_heads):\n"

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from qkv.checks.answers import written
+from qkv.checks.arrangement import Cell
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -410,6 +412,73 @@ def itself() -> Choice:
             " 1, **y must be longer than x**. And y never prefers x in return, because that would"
             " make x the longer one. Of a pair, at most one can prefer the other to itself: this"
             " is why attention makes queries and keys with two matrices, not one."
+        ),
+    )
+
+
+@register("dot_product.mirror")
+def mirror() -> Cell:
+    """Find the cell that a table of dot products holds twice."""
+    words = ("cat", "sat", "mat", "dog", "ran")
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(len(words), 3))
+    S = dot_product_scores(X, X)
+    row, column = 1, 4
+    other = next(
+        (int(i), int(j))
+        for i, j in np.argwhere(np.isclose(S, S[row, column], rtol=0, atol=1e-12))
+        if (i, j) != (row, column)
+    )
+    return Cell(
+        title="The same number again",
+        prompt=(
+            "$S = XX^T$ holds the dot product of every word with every word. The cell of"
+            f" *{words[row]}*"
+            f" (row) and *{words[column]}* (column) holds {written(S[row, column])}. Without"
+            " knowing"
+            " the vectors: mark the other cell that must hold this number too."
+        ),
+        rows=words,
+        columns=words,
+        row_word="row",
+        column_word="column",
+        answer=other,
+        right=(
+            "Right. x·y = y·x, so the table is its own mirror image: whatever one word is to"
+            " another,"
+            " the other is to it. Chapter 5's two matrices end that."
+        ),
+        in_row="The row is right. With which word is it multiplied in the cell that is given?",
+        in_column="The column is right. Which word did the given cell hold beside it?",
+        otherwise=(
+            "The given cell is one sum of products. Which other cell adds up the same products?"
+        ),
+        wrong=(
+            Wrong(
+                (row, column), "That is the cell that is given. Which other one holds its number?"
+            ),
+            Wrong(
+                (row, row),
+                "That is a word with itself, its squared length. Why should it be equal?",
+            ),
+            Wrong((column, column), "That is a word with itself. Does any rule tie it to a pair?"),
+            Wrong(
+                (row, len(words) - 1 - column),
+                "You mirrored left and right. In which line is XXᵀ mirrored?",
+            ),
+            Wrong(
+                (len(words) - 1 - row, column),
+                "You mirrored top and bottom. In which line is XXᵀ mirrored?",
+            ),
+        ),
+        hints=(
+            "Write the cell as a sum of products of two words' entries. Does their order matter?",
+            "x·y = y·x. Which cell has the two words the other way round?",
+            "Turn the table over its diagonal: row and column change places.",
+        ),
+        solution=(
+            f"Cell ({words[other[0]]}, {words[other[1]]}): {written(S[other])}, as x·y = y·x. S is"
+            " symmetric whatever the vectors are."
         ),
     )
 

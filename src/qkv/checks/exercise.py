@@ -1,6 +1,7 @@
-"""What an exercise is: four kinds, each of which can judge an answer.
+"""What an exercise is: kinds, each of which can judge an answer.
 
-`Number`, `Row` and `Choice` are answered in the page or in a notebook; `Code` in a notebook.
+`Number`, `Row` and `Choice`, and the kinds of `arrangement`, are answered in the page or in a
+notebook; `Code` in a notebook.
 Texts are Markdown. Questions, whys and sentences hold no formulas, for they are also printed as
 plain text; prompts, hints and solutions may.
 """
@@ -61,8 +62,21 @@ class Exercise:
         """Return the line of a notebook that checks an answer."""
         return f'check("{self.id}", ...)'
 
+    @property
+    def advice(self) -> str:
+        """Return, in words, what to write in a notebook."""
+        return "what you computed"
+
+    def sheet(self) -> list[str]:
+        """Return the lines that a notebook shows below the prompt."""
+        return []
+
     def judge(self, answer: object, seed: int | None = None) -> Result:
         """Say whether `answer` is right, and if it is not, ask why."""
+        raise NotImplementedError
+
+    def data(self, say: Callable[[str], str]) -> dict[str, Any]:
+        """Return what a script needs to judge an answer; `say` turns a text into HTML."""
         raise NotImplementedError
 
     def _no(self, question: str, detail: str = "") -> Result:
@@ -108,6 +122,23 @@ class Number(Exercise):
         """Whether the answer is one that a reader must round."""
         return self.tolerance > 1e-6
 
+    def data(self, say: Callable[[str], str]) -> dict[str, Any]:
+        """Return the answer, its tolerance and the questions."""
+        return {
+            "kind": self.kind,
+            "answer": float(self.answer),
+            "tolerance": self.tolerance,
+            "wrong": [
+                {"value": float(wrong.value), "question": say(wrong.question)}
+                for wrong in self.wrong
+            ],
+            "right": say(self.right),
+            "otherwise": say(self.otherwise),
+            "rounds": self.rounds,
+            "sign": SIGN,
+            "rounding": ROUNDING,
+        }
+
     def _near(self, number: float, target: float) -> bool:
         return abs(number - target) <= self.tolerance * (1 + 1e-9)
 
@@ -141,6 +172,21 @@ class Row(Exercise):
                 return self._no(known.question, detail)
         return self._no(self.otherwise, detail)
 
+    def data(self, say: Callable[[str], str]) -> dict[str, Any]:
+        """Return the answer by entry, its tolerance, the labels and the questions."""
+        return {
+            "kind": self.kind,
+            "answer": [float(entry) for entry in self.answer],
+            "tolerance": self.tolerance,
+            "wrong": [
+                {"value": [float(v) for v in wrong.value], "question": say(wrong.question)}
+                for wrong in self.wrong
+            ],
+            "right": say(self.right),
+            "otherwise": say(self.otherwise),
+            "labels": list(self.labels),
+        }
+
     def _near(self, numbers: Any, target: Any) -> list[bool]:
         return [
             abs(a - b) <= self.tolerance * (1 + 1e-9) for a, b in zip(numbers, target, strict=True)
@@ -167,6 +213,20 @@ class Choice(Exercise):
     def answer(self) -> str:
         """Return the letter of the right option."""
         return next(option.key for option in self.options if option.correct)
+
+    @property
+    def advice(self) -> str:
+        """Return what to write in a notebook."""
+        return '"a", "b", …'
+
+    def sheet(self) -> list[str]:
+        """Return the options with their letters."""
+        return [f"- **{option.key}** · {option.text}" for option in self.options]
+
+    def data(self, say: Callable[[str], str]) -> dict[str, Any]:
+        """Return whether each option is right, and why."""
+        whys = {o.key: {"correct": o.correct, "why": say(o.why)} for o in self.options}
+        return {"kind": self.kind, "options": whys}
 
     def judge(self, answer: object, seed: int | None = None) -> Result:
         """Look the letter up and give the option's why."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Match, Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers
@@ -229,6 +230,114 @@ def inverse() -> Choice:
         solution=(
             "**E⁺ E.** From scores h E⁺ you get h back by multiplying with E. From a word you do"
             " *not* get the word back: E E⁺ is 11 × 11 of rank 8, never the identity."
+        ),
+    )
+
+
+@register("layer.pre")
+def pre() -> Order:
+    """Put a pre-norm layer in order."""
+    return Order(
+        title="Pre-norm, in order",
+        prompt="Put one layer of a *pre-norm* encoder in order. X is the residual stream.",
+        steps=(
+            "LayerNorm of X, for the heads alone",
+            "the heads read the normed rows, and W_O makes one row of them",
+            "this row is added to X itself",
+            "LayerNorm of the sum, for the feed-forward part alone",
+            "two matrices with a bend between them",
+            "their result is added to the sum",
+        ),
+        rules=(
+            Rule(0, 1, "What do the heads of a pre-norm layer read, X or its norm?"),
+            Rule(1, 2, "What is added, before the heads have written it?"),
+            Rule(2, 3, "Which sum is normed here? Has it been made?"),
+            Rule(3, 4, "What does the feed-forward part of a pre-norm layer read?"),
+            Rule(4, 5, "What is added at the end, before it has been computed?"),
+        ),
+        right=(
+            "Right. The norms stand on side roads: the stream itself is only ever added to, and so"
+            " needs one last LayerNorm before the words are read off."
+        ),
+        hints=(
+            "Pre-norm: first the norm, then the part, then the sum. This happens twice.",
+            "The first round is the heads', the second the feed-forward part's.",
+            "Norm, heads, sum; norm, two matrices, sum.",
+        ),
+        solution=(
+            "Norm, heads, sum, norm, feed-forward, sum. In a post-norm layer it would be"
+            " heads, sum,"
+            " norm, feed-forward, sum, norm: there the stream itself goes through every norm."
+        ),
+    )
+
+
+@register("layer.array_shapes")
+def array_shapes() -> Match:
+    """Match the arrays of the feed-forward part and the read-out with their shapes."""
+    n, d_model, d_ff, words = 7, 10, 24, 37
+    rng = np.random.default_rng(14)
+    X, W_1, W_2 = (rng.normal(size=s) for s in ((n, d_model), (d_model, d_ff), (d_ff, d_model)))
+    E = rng.normal(size=(words, d_model))
+    hidden = np.maximum(0, X @ W_1)
+
+    def size(*shape: int) -> str:
+        return " × ".join(str(axis) for axis in shape)
+
+    gain = f"{d_model} numbers"
+    return Match(
+        title="The shapes of the other half",
+        prompt=(
+            f"{n} tokens, d_model {d_model}, d_ff {d_ff}, a vocabulary of {words} words, the"
+            " read-out"
+            " tied to the table E. Give each array its shape."
+        ),
+        pairs=(
+            ("W_1", size(*W_1.shape)),
+            ("hidden units", size(*hidden.shape)),
+            ("W_2", size(*W_2.shape)),
+            ("gain of a LayerNorm", gain),
+            ("E", size(*E.shape)),
+            ("scores of the words", size(*(hidden @ W_2 @ E.T).shape)),
+        ),
+        decoys=(f"{n} numbers", size(n, d_model), size(d_model, words), size(d_model, d_model)),
+        right="Right. Only what has n rows depends on the sentence; all the others are learned.",
+        otherwise="Which arrays are learned, and so cannot know how many tokens there are?",
+        wrong=(
+            Wrong(
+                {"W_1": size(*W_2.shape)},
+                "That is wide to narrow. Which way does the first matrix go?",
+            ),
+            Wrong(
+                {"gain of a LayerNorm": f"{n} numbers"},
+                (
+                    "A learned array with one entry a token? How long would it be for the next"
+                    " sentence?"
+                ),
+            ),
+            Wrong(
+                {"scores of the words": size(n, d_model)},
+                "That is the row before the read-out. How many words get a score?",
+            ),
+            Wrong(
+                {"E": size(d_model, words)},
+                "That is E turned over, as the read-out uses it. Which way does the table lie?",
+            ),
+            Wrong(
+                {"hidden units": size(n, d_model)},
+                "The hidden units lie between the two matrices. How wide is it there?",
+            ),
+            Wrong({"W_1": size(d_model, d_model)}, "Then nothing would get wider. What is d_ff?"),
+        ),
+        hints=(
+            "X is n × d_model. Multiply your way through: W_1, then W_2, then E turned over.",
+            "d_ff is the width between the two matrices.",
+            "E has one row for each word of the vocabulary.",
+        ),
+        solution=(
+            f"W_1 {size(*W_1.shape)}, hidden {size(*hidden.shape)}, W_2 {size(*W_2.shape)},"
+            f" gain {gain},"
+            f" E {size(*E.shape)}, scores {size(n, words)}."
         ),
     )
 

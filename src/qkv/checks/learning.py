@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 
+from qkv.checks.arrangement import Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -261,6 +262,56 @@ def twins() -> Choice:
         solution=(
             "**All three separate.** Identical heads need identical rows of W_O as well; then, and"
             " only then, their gradients agree and they stay one head, computed twice."
+        ),
+    )
+
+
+@register("learning.step")
+def step() -> Order:
+    """Put one training step in order."""
+    return Order(
+        title="One step, from front to back",
+        prompt=(
+            "Put one training step of a head in order. Each gradient needs the one that"
+            " stands nearer"
+            " to the loss."
+        ),
+        steps=(
+            "scores, weights, output: the forward pass",
+            "the loss compares the output with what was wanted",
+            "the gradient of the output",
+            "through the weighted sum: gradients of the weights and of V",
+            "through the softmax: gradients of the scores",
+            "through the dot products: gradients of Q and K, then of W_Q and W_K",
+            "every matrix goes a little against its gradient",
+        ),
+        rules=(
+            Rule(0, 6, "If the matrices move first, whose forward pass are the gradients of?"),
+            Rule(0, 1, "What does the loss compare, before there is an output?"),
+            Rule(1, 2, "A gradient of what? Which number is it that should fall?"),
+            Rule(
+                2,
+                3,
+                "The weighted sum stands before the output. From which gradient does its own come?",
+            ),
+            Rule(3, 4, "The softmax makes the weights. Whose gradient does it need to hand on?"),
+            Rule(4, 5, "Q and K only make scores. Which gradient must be known first?"),
+            Rule(5, 6, "Moved before its gradient is known? In which direction would it go?"),
+        ),
+        right=(
+            "Right. Backwards the order is the forward one turned round, and only then something"
+            " moves."
+        ),
+        hints=(
+            "Forward, loss, backward, move.",
+            "Backward is forward turned round: output, weighted sum, softmax, dot products.",
+            "The weights are known before the scores, seen from the loss.",
+        ),
+        solution=(
+            "Forward pass, loss, gradient of the output, of the weights and V, of the scores,"
+            " of Q and K"
+            " and their matrices, and at last the move. W_V gets its gradient with V, one stage"
+            " before W_Q and W_K do."
         ),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers
@@ -249,6 +250,41 @@ def factor() -> Number:
             rf"$w = e^\beta / (e^\beta + {n - 1})$, so"
             rf" $\beta = \log\frac{{{share} \cdot {n - 1}}}{{{1 - share:.2f}}}$, which is"
             f" {beta:.2f}."
+        ),
+    )
+
+
+@register("look_up.steps")
+def steps() -> Order:
+    """Put a soft look-up in order."""
+    return Order(
+        title="A soft look-up, step by step",
+        prompt="Put in order what a soft look-up does with one query, four keys and four values.",
+        steps=(
+            "compare the query with each key: four scores",
+            "turn the scores into four weights that add up to 1",
+            "multiply each value by the weight of its key",
+            "add the four products up: one answer",
+        ),
+        rules=(
+            Rule(0, 1, "Weights of what? What tells how near each key is?"),
+            Rule(1, 2, "With what do you multiply the values, if there are no weights yet?"),
+            Rule(
+                2,
+                3,
+                "Added up before they are weighted, all values would count alike. Is that wanted?",
+            ),
+        ),
+        right="Right. Keys decide how much, values decide what; they meet in the third step.",
+        hints=(
+            "The query meets the keys first. Where do the values come in?",
+            "Values are used only in the last two steps.",
+            "Scores, weights, products, sum.",
+        ),
+        solution=(
+            "Scores from query and keys; weights from the scores; each value times its"
+            " weight; the sum."
+            " A dictionary does the same with one weight of 1 and all others 0."
         ),
     )
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from qkv.checks.arrangement import Cell, Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers
 from qkv.core.gradients import softmax_backward
 from qkv.core.masks import causal_mask, padding_mask, window_mask
 from qkv.core.softmax import softmax
+from qkv.data import running_example
 
 # --- in the page ---------------------------------------------------------------------------------
 
@@ -362,6 +364,113 @@ def shift() -> Choice:
         solution=(
             "**The row of *einen*.** It is the last word that was read when *Apfel* was chosen. In"
             " many published pictures the row of the word itself is read instead: one too late."
+        ),
+    )
+
+
+@register("masks.cheat")
+def cheat() -> Cell:
+    """Find the cell that shows a row the word it has to predict."""
+    tokens = running_example().tokens_target[:-1]
+    t = tokens.index("einen")
+    hidden = [int(j) for j in np.flatnonzero(~causal_mask(len(tokens))[t])]
+    return Cell(
+        title="The cell that gives it away",
+        prompt=(
+            "A decoder is trained on this sentence, and somebody forgot the causal mask. Row"
+            " t has to"
+            f" predict word t + 1. Mark the cell through which the row of *{tokens[t]}* can see the"
+            " very word that it has to predict."
+        ),
+        rows=tokens,
+        columns=tokens,
+        answer=(t, hidden[0]),
+        right=(
+            f"Right: row *{tokens[t]}* predicts *{tokens[hidden[0]]}*, so that column must be"
+            " hidden."
+            " The cells above the diagonal next to it, one a row, are the whole leak; the"
+            " mask hides"
+            " the later ones too, for they say much about it."
+        ),
+        in_row="The row is right. Which word comes next in the sentence?",
+        in_column="The column is right. Which row has to predict this word?",
+        otherwise="Say it aloud: the row of … predicts …. Which column is the second word's?",
+        wrong=(
+            Wrong(
+                (t, t), f"A row may see its own word. What does the row of *{tokens[t]}* predict?"
+            ),
+            Wrong((t + 1, t), "That is a later word looking back. Who must not look at whom?"),
+            Wrong(
+                (t - 1, t), f"This row predicts *{tokens[t]}*. Which row predicts the next word?"
+            ),
+            Wrong((t, t - 1), "That lies in the past, and may be seen. Where is the future?"),
+            Wrong((t, t + 2), "That is the future too. But is it the word that this row predicts?"),
+            Wrong(
+                (t + 1, t + 1),
+                "A row that sees its own word: allowed. Which row predicts this word?",
+            ),
+        ),
+        hints=(
+            "Rows ask, columns are asked. The row is named in the question.",
+            f"Which word follows *{tokens[t]}*?",
+            "The cell lies right of the diagonal, directly beside it.",
+        ),
+        solution=(
+            f"Row *{tokens[t]}*, column *{tokens[hidden[0]]}*. Row t predicts word t + 1, so"
+            " the cells"
+            " (t, t + 1) give the answers away; the causal mask hides everything right of the"
+            " diagonal."
+        ),
+    )
+
+
+@register("masks.pipeline")
+def pipeline() -> Order:
+    """Say where the mask goes, and what may change places."""
+    return Order(
+        title="Where does the mask go?",
+        prompt=(
+            "Put one head of masked attention in order. Two of the steps may change places; either"
+            " order counts."
+        ),
+        steps=(
+            "dot products of all queries with all keys",
+            "divide by the root of `d_k`",
+            "write −∞ where a query may not look",
+            "softmax over the keys",
+            "weighted sum of the values",
+        ),
+        rules=(
+            Rule(0, 1, "Divide what? Which numbers must exist first?"),
+            Rule(0, 2, "Where is −∞ written, if there are no scores yet?"),
+            Rule(
+                2,
+                3,
+                (
+                    "After the softmax the hidden keys have taken their share. What becomes of"
+                    " the sum 1?"
+                ),
+            ),
+            Rule(
+                1,
+                3,
+                "The factor is there to keep the softmax from saturating. Can it come after it?",
+            ),
+            Rule(3, 4, "With what are the values weighted, before there are weights?"),
+        ),
+        right="Right. −∞ divided by √d_k is −∞, so those two may change places; nothing else may.",
+        hints=(
+            "The scores come first, the values last.",
+            (
+                "A hidden key must get the weight 0 *and* leave its share to the others. Before"
+                " which step?"
+            ),
+            "Division and mask may stand in either order, both before the softmax.",
+        ),
+        solution=(
+            "Dot products; division and mask in either order; softmax; weighted sum. A mask"
+            " behind the"
+            " softmax makes rows that add up to less than 1."
         ),
     )
 

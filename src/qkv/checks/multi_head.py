@@ -8,11 +8,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Match, Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
 from qkv.core.counts import LayerSizes, multi_head_parameter_count
-from qkv.core.multi_head import MultiHeadParameters, head_writes, merge_heads, split_heads
+from qkv.core.multi_head import (
+    MultiHeadParameters,
+    head_writes,
+    merge_heads,
+    multi_head_steps,
+    split_heads,
+)
 from qkv.core.packing import pack_in_proj
 
 # --- in the page ---------------------------------------------------------------------------------
@@ -282,6 +289,126 @@ def biases() -> Choice:
         solution=(
             "**The queries' only.** (q_i + b) · k_j = q_i · k_j + b · k_j depends on the key;"
             " q_i · (k_j + b) = q_i · k_j + q_i · b adds one number to the row of query i."
+        ),
+    )
+
+
+@register("multi_head.pipeline")
+def pipeline() -> Order:
+    """Put a multi-head layer in order."""
+    return Order(
+        title="From X to X again",
+        prompt="Put a multi-head self-attention layer in order, as programs compute it.",
+        steps=(
+            "multiply X by the wide W_Q, W_K, W_V",
+            "cut the columns into heads",
+            "scores and softmax, each head for itself",
+            "weighted sum of the values, each head for itself",
+            "lay the heads side by side again",
+            "multiply by W_O",
+        ),
+        rules=(
+            Rule(
+                0,
+                1,
+                (
+                    "Cut before they are projected, each head would see only a strip of X. Is it"
+                    " so in the paper?"
+                ),
+            ),
+            Rule(1, 2, "One softmax over the whole width would be one head. What makes them many?"),
+            Rule(2, 3, "Which weights? What has to be known before values are summed?"),
+            Rule(3, 4, "What is laid side by side: queries and keys, or what the heads hand over?"),
+            Rule(4, 5, "W_O has h·d_v rows. What is that wide?"),
+        ),
+        right="Right. Project, then cut: every head reads all of X, through its own columns of W.",
+        hints=(
+            "Which comes first, the wide product or the cut?",
+            "Between cut and side by side each head works alone.",
+            "W_O is the last.",
+        ),
+        solution=(
+            "Project, cut into heads, scores and softmax, weighted sum, side by side, W_O."
+            " Cutting X"
+            " itself first is another function: then a head sees d_model/h of the columns."
+        ),
+    )
+
+
+@register("multi_head.array_shapes")
+def array_shapes() -> Match:
+    """Match the arrays of a multi-head layer with their shapes."""
+    n, d_model, h, d_k, d_v = 7, 10, 3, 4, 5
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(n, d_model))
+    W_Q, W_K, W_V = (rng.normal(size=(h, d_model, d)) for d in (d_k, d_k, d_v))
+    layer = MultiHeadParameters(W_Q, W_K, W_V, rng.normal(size=(h * d_v, d_model)))
+    steps = multi_head_steps(X, X, layer)
+
+    def size(*shape: int) -> str:
+        return " × ".join(str(axis) for axis in shape)
+
+    wide = size(d_model, h * d_k)
+    return Match(
+        title="Shapes with a head axis",
+        prompt=(
+            f"{n} tokens, d_model {d_model}, {h} heads, d_k {d_k}, d_v {d_v}; self-attention,"
+            " no batch."
+            " Arrays of all heads have the head axis first. Give each its shape."
+        ),
+        pairs=(
+            ("W_Q of all heads, side by side", wide),
+            ("queries of all heads", size(*steps.attention.q.shape)),
+            ("weights of all heads", size(*steps.attention.weights.shape)),
+            ("head outputs", size(*steps.attention.output.shape)),
+            ("head outputs, side by side", size(n, h * d_v)),
+            ("W_O", size(*layer.W_O.shape)),
+        ),
+        decoys=(size(d_model, d_k), size(n, n), size(d_model, h * d_v), size(h, d_k, n)),
+        right="Right. Side by side the head axis is gone and its columns are in the last axis.",
+        otherwise="Take each apart: which axis counts heads, which tokens, which columns?",
+        wrong=(
+            Wrong(
+                {"W_Q of all heads, side by side": size(d_model, d_k)},
+                "That is one head's W_Q. How many are side by side?",
+            ),
+            Wrong(
+                {"weights of all heads": size(n, n)},
+                "One table of weights? How many heads look, each in its own way?",
+            ),
+            Wrong(
+                {"W_O": size(d_model, h * d_v)},
+                "Stored on its side. Which way does the concatenation meet it?",
+            ),
+            Wrong(
+                {"queries of all heads": size(h, d_k, n)},
+                "Here tokens are columns. What is a token in this book?",
+            ),
+            Wrong(
+                {"head outputs": size(*steps.attention.q.shape)},
+                "A head hands over values. How many columns have they?",
+            ),
+            Wrong(
+                {"head outputs, side by side": size(n, n)},
+                (
+                    "Each of the heads lays its columns beside the others'. How many are that"
+                    " together?"
+                ),
+            ),
+        ),
+        hints=(
+            "One head first: queries n × d_k, weights n × n, output n × d_v.",
+            "All heads: a head axis in front. Side by side: its columns times the number of heads.",
+            (
+                f"The heads' outputs side by side are {h} · {d_v} columns wide, and W_O brings"
+                " them back to d_model."
+            ),
+        ),
+        solution=(
+            f"Wide W_Q {wide}; queries {size(*steps.attention.q.shape)}; weights"
+            f" {size(*steps.attention.weights.shape)}; outputs"
+            f" {size(*steps.attention.output.shape)}, side"
+            f" by side {size(n, h * d_v)}; W_O {size(*layer.W_O.shape)}."
         ),
     )
 

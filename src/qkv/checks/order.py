@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Fill
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers
@@ -254,6 +255,72 @@ def longer() -> Choice:
         solution=(
             "**It runs; whether it works has to be measured.** In the experiment sinusoids fell to"
             " chance within a few places, with a formula that is defined everywhere."
+        ),
+    )
+
+
+@register("order.rope")
+def rope() -> Fill:
+    """Say what RoPE turns and what a score then depends on."""
+    return Fill(
+        title="Fill in: what RoPE turns",
+        prompt=(
+            "RoPE turns the **(1)** of a head, after the projection, by an angle that grows"
+            " with the"
+            " place. The **(2)** stay as they are. So the score of a query at place m with a key at"
+            " place n depends on their places only through **(3)**, and a text that is moved by ten"
+            " places as a whole has **(4)** weights."
+        ),
+        pairs=(
+            ("1", "queries and keys"),
+            ("2", "values"),
+            ("3", "n − m"),
+            ("4", "the same"),
+        ),
+        plain=("gap 1", "gap 2", "gap 3", "gap 4"),
+        decoys=("keys and values", "queries alone", "m + n", "m alone", "other"),
+        right=(
+            "Right. Turning both by their own angles leaves only the difference of the angles in"
+            " their dot product."
+        ),
+        otherwise=(
+            "Where does the place have to show, in what is looked for or in what is handed over?"
+        ),
+        wrong=(
+            Wrong(
+                {"1": "keys and values"},
+                (
+                    "Values are handed over after the weights are known. Must they know their"
+                    " place for that?"
+                ),
+            ),
+            Wrong(
+                {"1": "queries alone"},
+                "Then a score would depend on the query's place alone. What has to turn with it?",
+            ),
+            Wrong(
+                {"2": "keys and values"},
+                "Keys that stay: how would a score learn how far away they are?",
+            ),
+            Wrong(
+                {"3": "m + n"},
+                "Both are turned the same way round. What is left when two angles are compared?",
+            ),
+            Wrong(
+                {"3": "m alone"},
+                "The key is turned as well. What is left when both angles are compared?",
+            ),
+            Wrong({"4": "other"}, "All places grow by ten. What becomes of their differences?"),
+        ),
+        hints=(
+            "A dot product of two vectors does not change when both are turned by the same angle.",
+            "The weights come from queries and keys; what is handed over comes from the values.",
+            "Turned by m and by n steps: the angle between them changes by n − m steps.",
+        ),
+        solution=(
+            "Queries and keys are turned, values are not; the score depends on n − m, and"
+            " moving the"
+            " whole text changes nothing."
         ),
     )
 

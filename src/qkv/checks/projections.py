@@ -9,12 +9,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.answers import written
+from qkv.checks.arrangement import Cell, Match
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
 from qkv.core.dot_product import dot_product_scores
 from qkv.core.projections import project, project_qkv
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
+from qkv.data import running_example
 
 
 def _matrix(array: np.ndarray) -> str:
@@ -434,6 +437,128 @@ def count() -> Number:
         solution=(
             f"{d_q} · {d_k} + {d_kv} · {d_k} + {d_kv} · {d_v} = {W_Q.size} + {W_K.size} +"
             f" {W_V.size} = {W_Q.size + W_K.size + W_V.size}."
+        ),
+    )
+
+
+@register("projections.array_shapes")
+def array_shapes() -> Match:
+    """Match every array of one head of cross-attention with its shape."""
+    n_q, n_k, d_q, d_kv, d_k, d_v = 3, 11, 7, 13, 5, 2
+    rng = np.random.default_rng(5)
+    X_q, X_kv = rng.normal(size=(n_q, d_q)), rng.normal(size=(n_k, d_kv))
+    W_Q, W_K, W_V = (rng.normal(size=size) for size in ((d_q, d_k), (d_kv, d_k), (d_kv, d_v)))
+    q, k, v = project_qkv(X_q, X_kv, W_Q, W_K, W_V)
+    output, weights = scaled_dot_product_attention(q, k, v)
+
+    def size(*shape: int) -> str:
+        return " × ".join(str(axis) for axis in shape)
+
+    return Match(
+        title="Which shape has it?",
+        prompt=(
+            f"X_q has {n_q} rows of {d_q} columns, X_kv has {n_k} rows of {d_kv}. The head's"
+            " queries"
+            f" have {d_k} columns, its values {d_v}. Rows are tokens, as everywhere in this book."
+            " Give each array its shape."
+        ),
+        pairs=(
+            ("W_K", size(*W_K.shape)),
+            ("Q", size(*q.shape)),
+            ("K", size(*k.shape)),
+            ("weights", size(*weights.shape)),
+            ("V", size(*v.shape)),
+            ("output", size(*output.shape)),
+        ),
+        decoys=(size(d_q, d_k), size(d_k, d_kv), size(n_k, n_q), size(n_k, n_k)),
+        right="Right. Each array tells where it comes from: no two of the sizes are equal.",
+        otherwise=(
+            "A product of an (a × b) and a (b × c) array is (a × c). Which two arrays make this"
+            " one?"
+        ),
+        wrong=(
+            Wrong({"W_K": size(d_q, d_k)}, "Keys are made from X_kv. How wide are its rows?"),
+            Wrong(
+                {"W_K": size(d_k, d_kv)},
+                "Stored on its side, as torch does. Which way does X_kv W_K need it?",
+            ),
+            Wrong(
+                {"weights": size(n_k, n_q)},
+                "One row for each key. For whom does the softmax make a row?",
+            ),
+            Wrong(
+                {"weights": size(n_k, n_k)},
+                "That would be every key with every key. Who asks here?",
+            ),
+            Wrong({"output": size(*v.shape)}, "One output for each key? How many rows asked?"),
+            Wrong(
+                {"output": size(*q.shape)},
+                "An output is made of values. How many columns have they?",
+            ),
+            Wrong(
+                {"K": size(*q.shape)},
+                "As many keys as queries? From which array are the keys made?",
+            ),
+        ),
+        hints=(
+            "Write each array as a product first: Q = X_q W_Q, K = X_kv W_K, V = X_kv W_V.",
+            (
+                "Who asks gives the rows of Q, of the weights and of the output. Who is asked"
+                " gives the rest."
+            ),
+            f"The weights have {n_q} rows and {n_k} columns.",
+        ),
+        solution=(
+            f"W_K is {size(*W_K.shape)}, Q {size(*q.shape)}, K {size(*k.shape)}, V"
+            f" {size(*v.shape)};"
+            f" the weights are {size(*weights.shape)} and the output {size(*output.shape)}."
+        ),
+    )
+
+
+@register("projections.who_looks")
+def who_looks() -> Cell:
+    """Read one weight of the running example's first head."""
+    ex = running_example()
+    tokens = ex.tokens_source
+    q, k, v = project_qkv(ex.X_source, ex.X_source, ex.W_Q[0], ex.W_K[0], ex.W_V[0])
+    _, weights = scaled_dot_product_attention(q, k, v)
+    asks, asked = tokens.index("apple"), tokens.index("an")
+    here, there = written(round(weights[asks, asked], 2)), written(round(weights[asked, asks], 2))
+    return Cell(
+        title="Who looks at whom?",
+        prompt=(
+            "These are the weights of the running example's first head. Mark the weight with which"
+            f" *{tokens[asks]}* looks at *{tokens[asked]}*."
+        ),
+        rows=tokens,
+        columns=tokens,
+        values=tuple(tuple(float(w) for w in row) for row in weights),
+        answer=(asks, asked),
+        right=(
+            f"Right: {here}. The row is the one who asks. The other way round it is {there}:"
+            " *an* looks hard at *apple*, and *apple* hardly looks back."
+        ),
+        in_row="The row is right: *apple* asks. Whose key does it ask about?",
+        in_column="The column is right: *an* is looked at. But who looks here?",
+        otherwise="Each row adds up to 1. So which of the two words belongs to a row?",
+        wrong=(
+            Wrong((asked, asks), "That is *an* looking at *apple*. Whose row is this?"),
+            Wrong((asks, asks), "Here *apple* looks at itself. At whom should it look?"),
+            Wrong((asked, asked), "Here *an* looks at itself. Who is to look, and at whom?"),
+            Wrong((0, asked), "Here *she* looks at *an*. Whose row is asked for?"),
+            Wrong((asks, 0), "Here *apple* looks at *she*. At whom should it look?"),
+        ),
+        hints=(
+            "A row belongs to a query, the word that looks.",
+            "Find the row of *apple* first, then go to the column of *an*.",
+            "Row 3, counted from 0. Which column?",
+        ),
+        solution=(
+            f"Row *apple*, column *an*: {here}. Row *an*, column *apple* holds {there}. The"
+            " two differ"
+            " because Q and K come from different matrices, and because each row is shared out by"
+            " itself."
         ),
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Fill
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -236,6 +237,63 @@ def vanish() -> Choice:
         solution=(
             "**Mean up, median down.** In a sample the mean goes from"
             f" {mean:.2f} to {mean_raw:.2f}, the median from {median:.2f} to {median_raw:.4f}."
+        ),
+    )
+
+
+@register("scale.formula")
+def formula() -> Fill:
+    """Fill the formula of scaled dot-product attention."""
+    return Fill(
+        title="Fill the formula",
+        prompt=(
+            "One head, with queries $\\Q$, keys $\\K$ and values $\\V$, a token a row. What"
+            " stands in"
+            " the boxes?\n\n"
+            "$$\\softmax\\left(\\frac{\\boxed{1}\\;\\boxed{2}}{\\sqrt{\\boxed{3}}}\\right)\\boxed{4}$$"
+        ),
+        pairs=(("1", "Q"), ("2", "Kᵀ"), ("3", "d_k"), ("4", "V")),
+        plain=("box 1", "box 2", "box 3", "box 4"),
+        decoys=("K", "Qᵀ", "d_model", "d_v", "n_k", "Vᵀ"),
+        right=(
+            "Right. Scores are (n_q × n_k), so the weights can be multiplied by the n_k rows of V."
+        ),
+        otherwise=(
+            "Check the shapes from left to right: what has n_q rows, and what must the product"
+            " have?"
+        ),
+        wrong=(
+            Wrong(
+                {"2": "K"},
+                "Q has d_k columns and K has n_k rows. Can these two be multiplied as they stand?",
+            ),
+            Wrong({"1": "K"}, "Then keys would get the rows. For whom is each row of weights?"),
+            Wrong({"2": "Qᵀ"}, "Queries against queries? Who is asked here?"),
+            Wrong({"3": "d_model"}, "The sum in a score has how many terms, d_model or fewer?"),
+            Wrong(
+                {"3": "n_k"}, "n_k is the number of scores in a row. How many terms has each score?"
+            ),
+            Wrong(
+                {"3": "d_v"},
+                "The values are not in the scores. Whose width decides how large they get?",
+            ),
+            Wrong(
+                {"4": "Vᵀ"},
+                "The weights have n_k columns. Which way must V stand to have n_k rows?",
+            ),
+        ),
+        hints=(
+            "A score is the dot product of one query row with one key row.",
+            "All dot products at once: Q times K turned over. Each is a sum of d_k products.",
+            (
+                "The weights (n_q × n_k) multiply n_k rows. Which array has one row for each key,"
+                " and is not K?"
+            ),
+        ),
+        solution=(
+            "softmax(Q Kᵀ / √d_k) V. Each score is a sum of d_k products, so its spread grows"
+            " like the"
+            " root of d_k; neither n_k nor the model's width has a part in it."
         ),
     )
 

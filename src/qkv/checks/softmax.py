@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -314,6 +315,42 @@ def last_column() -> Choice:
             "**Always 1; all rows move.** A softmax over one visible entry is 1 whatever the score."
             " And the last query is in the denominator of every column, so rows 0, 1 and 2 move"
             " with it: they have seen the future."
+        ),
+    )
+
+
+@register("softmax.recipe")
+def recipe() -> Order:
+    """Put the softmax of a row in an order that cannot overflow."""
+    return Order(
+        title="A softmax that survives large scores",
+        prompt=(
+            "Put the steps in order, for one row of scores that may hold 1000. The result is the"
+            " row's weights."
+        ),
+        steps=(
+            "take the largest score off every score of the row",
+            "raise e to each of the numbers",
+            "add the numbers up over the keys",
+            "divide each number by that sum",
+        ),
+        rules=(
+            Rule(0, 1, "e to the 1000 is already too large for a float. What has to come first?"),
+            Rule(1, 2, "What is added up here: scores, which may be negative, or powers of e?"),
+            Rule(2, 3, "Divide by which sum? Has it been taken yet?"),
+        ),
+        right=(
+            "Right. Taking the largest off changes no weight, for it cancels in the division; it"
+            " only keeps the powers at 1 or below."
+        ),
+        hints=(
+            "Which step can overflow, and which one prevents it?",
+            "The weights are shares of powers of e, so the division comes last.",
+            "First the largest goes off, then the powers, then their sum.",
+        ),
+        solution=(
+            "Largest off, powers, sum, division. With 1000, 999, 0 the powers are 1, 0.37 and 0;"
+            " without the first step the first of them is infinite and the weight is inf/inf."
         ),
     )
 

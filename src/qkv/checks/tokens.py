@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from qkv.checks.arrangement import Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
@@ -292,6 +293,40 @@ def order() -> Choice:
         solution=(
             "Only *the dog bites* and *the dog the dog bites*. Attention adds up rows too, with"
             " weights; without a position code its weights do not know the places either."
+        ),
+    )
+
+
+@register("tokens.path")
+def path() -> Order:
+    """Put the way from a text to its queries in order."""
+    return Order(
+        title="From a text to X",
+        prompt=(
+            "Put the way of a sentence in order, from its letters to the first layer of the model."
+        ),
+        steps=(
+            "cut the text into pieces",
+            "look up the whole number of each piece",
+            "copy the row with this number out of the table E",
+            "put the rows below one another: X",
+            "hand X to the first layer, which multiplies it by learned matrices",
+        ),
+        rules=(
+            Rule(0, 1, "A number belongs to a piece. Where do the pieces come from?"),
+            Rule(1, 2, "A row of E is found by its number. What has told you the number?"),
+            Rule(2, 3, "X is made of rows. Which step fetches them?"),
+            Rule(3, 4, "What does a layer multiply: pieces of text, or an array of numbers?"),
+        ),
+        right="Right. Up to X everything is a look-up; the first product comes in the first layer.",
+        hints=(
+            "Each step needs what the step before has made. Which of them needs the text itself?",
+            "Text, pieces, numbers, rows. What is made of the rows?",
+            "The last step is the only one that multiplies.",
+        ),
+        solution=(
+            "Text → pieces → whole numbers (ids) → rows of E → X → the first layer. The ids are"
+            " names and nothing is computed with them; all arithmetic begins with the rows."
         ),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from qkv.checks.arrangement import Match, Order, Rule
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.core.counts import (
@@ -259,6 +260,139 @@ def row_b() -> Number:
         solution=(
             f"18 sub-layers · 8 heads · 2 matrices · 512 rows · 16 columns = {fewer:,}. For d_k ="
             f" 32: {count(64) - count(32):,}, for 16: {count(64) - count(16):,}."
+        ),
+    )
+
+
+@register("transformer.sources")
+def sources() -> Match:
+    """Say for each of the three sites which array is projected."""
+    source, target = (
+        "rows of the source, out of the encoder layer below",
+        "rows of the target, out of the decoder layer below",
+    )
+    own, memory = (
+        "rows of the target, after this layer's masked self-attention",
+        "the encoder's last output",
+    )
+    below = "the output of the encoder layer with the same number"
+    return Match(
+        title="Whose rows are projected?",
+        prompt=(
+            "A post-norm Transformer as in the paper, layer 3 of 6 on both sides. Which array is"
+            " multiplied by W_Q, W_K or W_V at each place?"
+        ),
+        pairs=(
+            ("W_Q in the encoder", source),
+            ("W_V in the encoder", source),
+            ("W_K of the decoder's masked self-attention", target),
+            ("W_Q of its cross-attention", own),
+            ("W_K of its cross-attention", memory),
+            ("W_V of its cross-attention", memory),
+        ),
+        decoys=(below,),
+        right=(
+            "Right. Only cross-attention has two different inputs, and its queries come from the"
+            " layer it stands in."
+        ),
+        otherwise=(
+            "Follow the arrows of Figure 1 backwards from this matrix. Which array do you meet?"
+        ),
+        wrong=(
+            Wrong(
+                {"W_K of its cross-attention": below},
+                "All decoder layers read one and the same memory. Which?",
+            ),
+            Wrong(
+                {"W_V of its cross-attention": below},
+                "All decoder layers read one and the same memory. Which?",
+            ),
+            Wrong(
+                {"W_Q of its cross-attention": target},
+                (
+                    "So says the paper's prose. What stands in Figure 1 between the layer below"
+                    " and the cross-attention?"
+                ),
+            ),
+            Wrong(
+                {"W_Q of its cross-attention": memory}, "The encoder's output is asked. Who asks?"
+            ),
+            Wrong(
+                {"W_K of its cross-attention": own},
+                "Then the target would ask itself. Whom should it ask?",
+            ),
+            Wrong(
+                {"W_V in the encoder": memory},
+                "The last output is made of this layer's values. Can it be there already?",
+            ),
+            Wrong(
+                {"W_K of the decoder's masked self-attention": memory},
+                "Self-attention has one input. Which rows look at each other?",
+            ),
+        ),
+        hints=(
+            "In self-attention one array goes into all three matrices.",
+            (
+                "Cross-attention: the queries from the target's side, keys and values from the"
+                " source's."
+            ),
+            "The target's rows have passed the masked self-attention of the same layer already.",
+        ),
+        solution=(
+            "Encoder: the rows out of the layer below, three times. Masked self-attention:"
+            " the target's"
+            " rows out of the layer below, three times. Cross-attention: queries from the"
+            " target's rows"
+            " after this layer's masked self-attention (and its add and norm); keys and"
+            " values from the"
+            " encoder's last output."
+        ),
+    )
+
+
+@register("transformer.one_pass")
+def one_pass() -> Order:
+    """Put one pass of the encoder-decoder in order."""
+    return Order(
+        title="One pass through the model",
+        prompt=(
+            "Put one pass in order, with one layer on each side. Encoder and decoder do not"
+            " wait for each"
+            " other until they must: every order that keeps what is needed counts."
+        ),
+        steps=(
+            "rows of the source: embeddings and position codes",
+            "the encoder layer makes the memory",
+            "rows of the target, shifted right: embeddings and position codes",
+            "masked self-attention among the target's rows",
+            "cross-attention: the target's rows read the memory",
+            "feed-forward part of the decoder layer",
+            "product with the table turned over: scores of all words",
+            "softmax over the vocabulary",
+        ),
+        rules=(
+            Rule(0, 1, "What does the encoder read, before the source has rows?"),
+            Rule(2, 3, "Which rows look at each other, before the target is embedded?"),
+            Rule(1, 4, "Cross-attention reads the memory. Has it been made?"),
+            Rule(
+                3,
+                4,
+                "Whose rows ask in cross-attention: those before or after masked self-attention?",
+            ),
+            Rule(4, 5, "In Figure 1, what stands below the decoder's feed-forward part?"),
+            Rule(5, 6, "Which rows are compared with the table: those of a half finished layer?"),
+            Rule(6, 7, "A softmax of what? Where do the scores of the words come from?"),
+        ),
+        right="Right. Up to the cross-attention the two sides know nothing of each other.",
+        hints=(
+            "Two roads, one for each sentence. They meet in one step.",
+            "Source: rows, memory. Target: rows, masked self-attention. Then they meet.",
+            "Cross-attention, feed-forward, scores of the words, softmax.",
+        ),
+        solution=(
+            "Source rows, then the memory; target rows, then masked self-attention; these two"
+            " roads in"
+            " any order. Then cross-attention, feed-forward, scores, softmax."
         ),
     )
 

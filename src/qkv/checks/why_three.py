@@ -9,9 +9,12 @@ from itertools import product
 
 import numpy as np
 
+from qkv.checks.answers import written
+from qkv.checks.arrangement import Cell
 from qkv.checks.engine import register
 from qkv.checks.exercise import Case, Choice, Code, Number, Option, Row, Rung, Slip, Wrong
 from qkv.checks.ladder import numbers, sizes
+from qkv.core.dot_product import dot_product_scores
 from qkv.core.scaled_dot_product import scaled_dot_product_attention
 from qkv.core.scores import bilinear_scores
 from qkv.core.softmax import softmax
@@ -281,6 +284,65 @@ def weights() -> Row:
             f"2 · {d} · {d_k}, {d} · {d_k}, {d}², {d} · {d + 1} / 2.",
         ),
         solution=f"{right[0]}, {right[1]}, {right[2]} and {right[3]}.",
+    )
+
+
+@register("why_three.one_of_two")
+def one_of_two() -> Cell:
+    """Find the one token that prefers another in a table of tied scores."""
+    u = np.array([[1.0, 0.0], [2.0, 1.0], [-1.0, 2.0]])
+    names = ("A", "B", "C")
+    scores = dot_product_scores(u, u)
+    better = np.argwhere(scores > np.diag(scores)[:, None])
+    (found,) = [(int(i), int(j)) for i, j in better]
+    i, j = found
+    return Cell(
+        title="Who prefers another to itself?",
+        prompt=(
+            "Tied scores, W_Q = W_K, of three tokens. One token has a larger score with"
+            " another token"
+            " than with itself. Mark this score."
+        ),
+        rows=names,
+        columns=names,
+        digits=0,
+        values=tuple(tuple(float(s) for s in row) for row in scores),
+        answer=found,
+        right=(
+            f"Right: {names[i]} scores {written(scores[i, j])} with {names[j]} and"
+            f" {written(scores[i, i])} with itself. The other way round it cannot be:"
+            f" {names[j]} has the longer vector, and prefers itself."
+        ),
+        in_row=(
+            "The row is right. Compare its other scores with the one on the diagonal: which is"
+            " larger?"
+        ),
+        in_column="Compare this score with the diagonal of its own *row*. Is it larger?",
+        otherwise="Go row by row: is any score larger than the one on the row's diagonal?",
+        wrong=(
+            Wrong(
+                (j, i), "The same number, in another row. Is it larger than that row's diagonal?"
+            ),
+            Wrong(
+                (j, j),
+                "The largest number of the table. But does it say that a token prefers *another*?",
+            ),
+            Wrong((i, i), "That is the token with itself. Which score beats it?"),
+            Wrong((2, 2), "That is a token with itself. Which one prefers another?"),
+        ),
+        hints=(
+            "The diagonal holds each token with itself.",
+            "In which row is the diagonal not the largest?",
+            "Look at the shortest vector: its score with itself is small.",
+        ),
+        solution=(
+            f"({names[i]}, {names[j]}): {written(scores[i, j])} > {written(scores[i, i])}. The"
+            " table is"
+            f" symmetric, so ({names[j]}, {names[i]}) holds the same number, and there it is"
+            " less than"
+            f" {written(scores[j, j])}. With tied matrices at most one of two tokens can prefer the"
+            " other to itself."
+        ),
     )
 
 

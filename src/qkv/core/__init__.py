@@ -2,6 +2,12 @@
 
 from qkv.core.bias import attention_with_bias
 from qkv.core.cache import KVCache, cached_attention, extend_cache
+from qkv.core.cached_decoder import (
+    cached_decoder,
+    cached_decoder_layer,
+    cached_self_attention,
+    memory_cache,
+)
 from qkv.core.counts import (
     LayerSizes,
     attention_flops,
@@ -45,7 +51,14 @@ from qkv.core.gradients import (
 from qkv.core.grouped_heads import (
     grouped_attention,
     grouped_multi_head_attention,
+    pool_kv_heads,
     repeat_kv_heads,
+)
+from qkv.core.images import (
+    VisionTransformerParameters,
+    cut_patches,
+    image_tokens,
+    vision_transformer,
 )
 from qkv.core.initial import (
     initial_decoder_layer,
@@ -135,6 +148,7 @@ __all__ = [
     "ShapeError",
     "TransformerParameters",
     "TransformerSteps",
+    "VisionTransformerParameters",
     "additive_scores",
     "attention_backward",
     "attention_flops",
@@ -146,6 +160,9 @@ __all__ = [
     "bilinear_scores",
     "cache_bytes",
     "cached_attention",
+    "cached_decoder",
+    "cached_decoder_layer",
+    "cached_self_attention",
     "causal_mask",
     "cosine_scores",
     "cosine_similarity",
@@ -155,6 +172,7 @@ __all__ = [
     "cross_attention_parameter_count",
     "cross_entropy",
     "cross_entropy_backward",
+    "cut_patches",
     "decoder",
     "decoder_layer",
     "decoder_layer_flops",
@@ -178,6 +196,7 @@ __all__ = [
     "grouped_attention",
     "grouped_multi_head_attention",
     "head_writes",
+    "image_tokens",
     "initial_decoder_layer",
     "initial_encoder_layer",
     "initial_multi_head",
@@ -187,6 +206,7 @@ __all__ = [
     "layer_norm_backward",
     "layer_norm_parameter_count",
     "learned_positions",
+    "memory_cache",
     "merge_attention",
     "merge_heads",
     "multi_head_attention",
@@ -200,6 +220,7 @@ __all__ = [
     "pack_in_proj",
     "padding_mask",
     "partial_attention",
+    "pool_kv_heads",
     "project",
     "project_backward",
     "project_flops",
@@ -233,6 +254,7 @@ __all__ = [
     "unpack_in_proj",
     "unstack_heads",
     "vector_length",
+    "vision_transformer",
     "vocabulary_scores",
     "window_mask",
     "xavier_uniform",

@@ -5,11 +5,19 @@ With one set for all it is multi-query attention; with as many as heads it is mu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qkv.core.inputs import Array, as_floats, as_grouped_inputs, as_size
+from qkv.core.inputs import (
+    Array,
+    as_floats,
+    as_grouped_inputs,
+    as_kv_head_count,
+    as_size,
+    check_kind,
+)
 from qkv.core.multi_head import (
     MultiHeadParameters,
     as_multi_head_inputs,
@@ -172,3 +180,50 @@ def grouped_multi_head_attention(
     v = project_heads(X_kv, parameters.W_V, parameters.b_V)
     heads, weights = grouped_attention(q, k, v, mask)
     return project(merge_heads(heads), parameters.W_O, parameters.b_O), weights
+
+
+def pool_kv_heads(parameters: MultiHeadParameters, n_kv_heads: int) -> MultiHeadParameters:
+    r"""Make grouped heads of separate ones: each group keeps the mean of its keys' matrices.
+
+    .. math:: \bar W_K^{(g)} = \frac{1}{r} \sum_{i = gr}^{gr + r - 1} W_K^{(i)}, \qquad
+        \bar W_V^{(g)} = \frac{1}{r} \sum_{i = gr}^{gr + r - 1} W_V^{(i)}
+
+    Parameters
+    ----------
+    parameters : MultiHeadParameters
+        What there is; its queries and W_O stay as they are.
+    n_kv_heads : int
+        How many heads of keys and values to keep; a divisor of those there are.
+
+    Returns
+    -------
+    grouped : MultiHeadParameters
+        Neighbouring heads share a group, as `repeat_kv_heads` gives them out.
+
+    Raises
+    ------
+    ValueError
+        If `n_kv_heads` does not divide the number of heads of W_K.
+
+    References
+    ----------
+    Ainslie et al., "GQA: training generalized multi-query transformer models from multi-head
+    checkpoints" (2023), sections 2.1 and 2.2; there the model is trained on for a while after.
+
+    Examples
+    --------
+    >>> import qkv
+    >>> ex = qkv.data.running_example()
+    >>> separate = qkv.MultiHeadParameters(ex.W_Q, ex.W_K, ex.W_V, ex.W_O)
+    >>> shared = qkv.pool_kv_heads(separate, n_kv_heads=1)
+    >>> print(shared.W_Q.shape, shared.W_K.shape, shared.W_V.shape)
+    (3, 8, 4) (1, 8, 4) (1, 8, 2)
+    """
+    check_kind("parameters", parameters, MultiHeadParameters)
+    n = as_kv_head_count(n_kv_heads, parameters.n_kv_heads)
+    pooled = {}
+    for name in ("W_K", "W_V", "b_K", "b_V"):
+        stack = getattr(parameters, name)
+        if stack is not None:
+            pooled[name] = stack.reshape(n, -1, *stack.shape[1:]).mean(axis=1)
+    return replace(parameters, **pooled)

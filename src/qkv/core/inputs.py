@@ -441,6 +441,14 @@ def as_cache_entries(k: object, v: object) -> tuple[Array, Array]:
     return k, as_values(k, v)
 
 
+def as_kv_head_count(n_kv_heads: object, n_heads: int) -> int:
+    """Return `n_kv_heads` as a size that divides the number of heads there are."""
+    n = as_size("n_kv_heads", n_kv_heads)
+    if n_heads % n:
+        raise ValueError(f"n_kv_heads must divide the {n_heads} heads of W_K, got {n}")
+    return n
+
+
 def check_cache_goes_on(cache: Any, k: Array, v: Array) -> None:
     """Refuse keys and values of another width or batch than those of the cache."""
     for name, old, new in (("k", cache.k, k), ("v", cache.v, v)):
@@ -449,6 +457,15 @@ def check_cache_goes_on(cache: Any, k: Array, v: Array) -> None:
                 f"{name} must be like the cache's in all but its number of rows:"
                 f" cache.{name} is {old.shape}, {name} is {new.shape}"
             )
+
+
+def as_caches(name: str, caches: object, n_layers: int) -> tuple[Any, ...]:
+    """Return caches as a tuple with one for each layer."""
+    if not isinstance(caches, Sequence):
+        raise ValueError(f"{name} must be a sequence of caches, got {type(caches).__name__}")
+    if len(caches) != n_layers:
+        raise ValueError(f"{name} must have one cache a layer, {n_layers}, got {len(caches)}")
+    return tuple(caches)
 
 
 def check_rows_last(P: Array, n: int) -> None:
@@ -544,6 +561,52 @@ def check_layers_follow(name: str, widths: list[int], wanted: int) -> None:
             raise ShapeError(
                 f"layer {i} of {name} is given rows {wanted} wide, and is made for {width}"
             )
+
+
+def as_images(images: object, size: object) -> tuple[Array, int]:
+    """Return `images` (..., height, width) as floats and `size`, by which both can be cut."""
+    images, size = as_floats("images", images, "height width"), as_size("size", size)
+    for name, length in zip(("height", "width"), images.shape[-2:], strict=True):
+        if length % size:
+            raise ShapeError(
+                f"images must be cut into whole patches: {name} {length} is no multiple of"
+                f" size={size}, images is {images.shape}"
+            )
+    return images, size
+
+
+def check_vision_fits(parameters: Any) -> None:
+    """Refuse a Vision Transformer whose parts are not all of one width, or patches not square."""
+    d_patch, d_model = parameters.W_E.shape
+    if math.isqrt(d_patch) ** 2 != d_patch:
+        raise ShapeError(
+            f"W_E must have one row for each pixel of a square patch (1, 4, 9 ...), got {d_patch}"
+        )
+    widths = {
+        "b_E": parameters.b_E.shape[0],
+        "x_class": parameters.x_class.shape[0],
+        "P": parameters.P.shape[1],
+        "norm": parameters.norm.d_model,
+        "W_R": parameters.W_R.shape[0],
+    }
+    for name, width in widths.items():
+        if width != d_model:
+            raise ShapeError(f"W_E makes rows of width d_model={d_model}, {name} is for {width}")
+    check_layers_follow("layers", [layer.norm_1.d_model for layer in parameters.layers], d_model)
+    if parameters.b_R.shape != parameters.W_R.shape[1:]:
+        raise ShapeError(
+            f"b_R must have n_classes={parameters.W_R.shape[1]} entries, one for each column of"
+            f" W_R, got {parameters.b_R.shape[0]}"
+        )
+
+
+def check_rows_for_patches(P: Array, patches: Array) -> None:
+    """Refuse images that have not as many patches as the position code has rows for."""
+    if P.shape[0] != 1 + patches.shape[-2]:
+        raise ShapeError(
+            f"P has {P.shape[0]} rows, one for the class token and one for each of"
+            f" {P.shape[0] - 1} patches; the images have {patches.shape[-2]} patches"
+        )
 
 
 def as_generator(rng: object) -> np.random.Generator:

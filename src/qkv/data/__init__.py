@@ -1,7 +1,18 @@
 """Data that the book works on: the running example, real words, real ground, and a real model."""
 
+from qkv.data.copying import (
+    CopyModel,
+    CopySteps,
+    Switches,
+    copy_model,
+    letter_ids,
+    letters,
+)
+from qkv.data.digits import Digits, digits
+from qkv.data.image_model import image_model
 from qkv.data.minilm import MiniLM, MiniLMSteps, Sentences, minilm
 from qkv.data.paper_table import PaperModel, QuotedBLEU, paper_bleu, paper_table
+from qkv.data.public_models import PublicModel, public_models
 from qkv.data.round_table import RoundTable, round_table
 from qkv.data.running_example import RunningExample, running_example
 from qkv.data.terrain import Terrain, terrain
@@ -18,25 +29,36 @@ from qkv.data.word_pieces import WordPieces, cut_word, split_words, word_pieces
 from qkv.data.word_vectors import UnknownWordError, WordVectors, word_vectors
 
 __all__ = [
+    "CopyModel",
+    "CopySteps",
+    "Digits",
     "MiniLM",
     "MiniLMSteps",
     "PaperModel",
+    "PublicModel",
     "QuotedBLEU",
     "RoundTable",
     "RunningExample",
     "Sentences",
+    "Switches",
     "Terrain",
     "Translation",
     "UnknownWordError",
     "WordPieces",
     "WordVectors",
     "alignment_error_rate",
+    "copy_model",
     "cut_word",
     "date_translation",
+    "digits",
+    "image_model",
+    "letter_ids",
+    "letters",
     "minilm",
     "number_translation",
     "paper_bleu",
     "paper_table",
+    "public_models",
     "round_table",
     "running_example",
     "split_words",

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +20,7 @@ from qkv.core import (
     MultiHeadParameters,
     TransformerParameters,
 )
+from qkv.data.safetensors import read_safetensors
 
 PATH = Path(str(files("qkv.data").joinpath("translator.safetensors")))
 
@@ -39,39 +39,6 @@ def translator() -> TransformerParameters:
     198912 2 (258, 64)
     """
     return parameters_of(read_safetensors(PATH.read_bytes()))
-
-
-def read_safetensors(data: bytes) -> dict[str, np.ndarray]:
-    """Return the float16 arrays of a file in safetensors' format, as float64.
-
-    Eight bytes say how long the header is; the header is JSON and says where each array lies.
-    """
-    length = int.from_bytes(data[:8], "little")
-    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
-    header.pop("__metadata__", None)
-    found = {}
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        numbers = np.frombuffer(body[begin:end], "<f2").astype(np.float64)
-        found[name] = numbers.reshape(entry["shape"])
-        found[name].flags.writeable = False
-    return found
-
-
-def write_safetensors(arrays: dict[str, np.ndarray]) -> bytes:
-    """Return arrays as a file in safetensors' format, rounded to float16."""
-    header, body = {}, b""
-    for name, array in sorted(arrays.items()):
-        part = np.ascontiguousarray(array, "<f2").tobytes()
-        header[name] = {
-            "dtype": "F16",
-            "shape": list(array.shape),
-            "data_offsets": [len(body), len(body) + len(part)],
-        }
-        body += part
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + body
 
 
 def parameters_of(state: dict[str, np.ndarray]) -> TransformerParameters:

@@ -8,7 +8,11 @@ from pathlib import Path
 
 from qkv.experiments.engine import RESULTS, experiment, experiment_names, run_experiment
 
-WITH_WEIGHTS = ("translator",)  # experiments with a function `write_weights`
+WITH_WEIGHTS = (
+    "translator",
+    "two_layers",
+    "images",
+)  # experiments with a function `write_weights`
 
 
 def main(arguments: list[str] | None = None) -> int:

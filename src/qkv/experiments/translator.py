@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from qkv import core, twins
+from qkv.data.safetensors import write_safetensors
 from qkv.data.translations import (
     FIRST_YEAR,
     LANGUAGES,
@@ -35,7 +36,7 @@ from qkv.data.translations import (
     number_translation,
     translation_vocabulary,
 )
-from qkv.data.translator import PATH, write_safetensors
+from qkv.data.translator import PATH
 from qkv.experiments.why_three import one_thread
 
 SIZES = core.LayerSizes(d_model=64, d_ff=160, n_heads=4, d_k=12, d_v=20)

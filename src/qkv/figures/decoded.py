@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from qkv.figures.style import COLOURS, FAINT, INK, PHONE_INCHES, Figure, figure
 
-WIDE, TALL = 10.0, 18.9  # of the drawing, in its own units
+WIDE, TALL = 10.0, 20.1  # of the drawing, in its own units
+SMALL = 10.0  # points: 11 px on a phone; nothing in the picture is smaller
 NAMES = (
     "X_q", "X_kv", "W_Q", "W_K", "W_V", "q", "k", "v", "scores", "weights", "head", "concatenated",
     "W_O", "output",
@@ -30,7 +31,7 @@ class _Box:
     role: str = ""
     note: str = ""
     copies: bool = False
-    height: float = 0.95
+    height: float = 0.96
 
 
 def figure_two(shapes: Mapping[str, ArrayLike], n_heads: int) -> Figure:
@@ -61,11 +62,14 @@ def figure_two(shapes: Mapping[str, ArrayLike], n_heads: int) -> Figure:
     fig, ax = figure(PHONE_INCHES, PHONE_INCHES * TALL / WIDE)
     fig.subplots_adjust(left=0, right=1, bottom=0, top=1)
     ax.add_patch(
-        Rectangle((0.35, 5.35), 9.3, 8.0, fill=False, ec=COLOURS["w"], lw=1.1, ls=(0, (4, 3)))
+        Rectangle((0.35, 5.45), 9.3, 8.95, fill=False, ec=COLOURS["w"], lw=1.1, ls=(0, (4, 3)))
     )
-    _say(ax, 0.6, 12.97, r"Attention$(Q, K, V)$", "w", ha="left")
-    _say(ax, 0.6, 12.4, f"left half of Figure 2, {n_heads} times", "", ha="left", fontsize=8)
-    boxes = _boxes(size, n_heads)
+    for y, text, role in (
+        (13.95, r"Attention$(Q, K, V)$:", "w"),
+        (13.4, "left half of Figure 2,", ""),
+        (12.85, f"{n_heads} times", ""),
+    ):
+        _say(ax, 0.6, y, text, role, ha="left")
     for start, end in _arrows():
         ax.add_patch(
             FancyArrowPatch(
@@ -73,23 +77,29 @@ def figure_two(shapes: Mapping[str, ArrayLike], n_heads: int) -> Figure:
                 shrinkA=0, shrinkB=0,
             )
         )  # fmt: skip
-    for box in boxes:
+    for box in _boxes(size, n_heads):
         _draw(ax, box)
-    for x, name, role, paper in (
-        (1.75, "q", "q", "$QW_i^Q$"),
-        (5.0, "k", "k", "$KW_i^K$"),
-        (8.25, "v", "v", "$VW_i^V$"),
+    for x, name, made, inside in (
+        (1.75, "q", "$QW_i^Q$", "$Q$"),
+        (5.0, "k", "$KW_i^K$", "$K$"),
+        (8.25, "v", "$VW_i^V$", "$V$"),
     ):
-        _say(ax, x - 0.15 - 0.25 * (name == "v"), 4.63, f"${name}$", role, ha="right", fontsize=12)
-        _say(ax, x + 0.2 - 0.25 * (name == "v"), 4.63, f"{size[name]}", "", ha="left", fontsize=9)
-        _say(ax, x + 0.2 - 0.25 * (name == "v"), 5.03, paper, "", ha="left", fontsize=8)
-    _say(ax, 3.6, 7.42, size["scores"], "", ha="left", fontsize=9)
-    _say(ax, 3.85, 10.42, size["weights"], "", ha="left", fontsize=9)
-    _say(ax, 5.2, 13.7, rf"$\mathrm{{head}}_i$  {size['head']}", "", ha="left", fontsize=9)
-    _say(ax, 5.2, 15.37, size["concatenated"], "", ha="left", fontsize=9)
-    _say(ax, 5.2, 17.15, f"output  {size['output']}", "", ha="left", fontsize=9)
-    _say(ax, 5.0, 17.85, r"MultiHead$(Q, K, V)$", "", fontsize=11)
-    _say(ax, 5.0, 18.45, "the whole picture: right half of Figure 2", "", fontsize=8)
+        _say(ax, x - 0.15, 4.5, f"${name}$", name, ha="right", fontsize=13)
+        _say(ax, x + 0.2, 4.5, size[name], "", ha="left")
+        _say(ax, x + 0.2, 5.08, made, "", ha="left", faint=True)
+        last = name == "v"  # right of it the frame ends, and left of it stands K
+        at, ha = ((x - 0.2, 6.95), "right") if last else ((x + 0.2, 5.93), "left")
+        _say(ax, *at, f"paper: {inside}", "", ha=ha, faint=True)
+    for x, y, text in (
+        (3.58, 7.8, size["scores"]),
+        (3.58, 10.95, size["weights"]),
+        (5.2, 14.8, rf"$\mathrm{{head}}_i$  {size['head']}"),
+        (5.2, 16.55, size["concatenated"]),
+        (5.2, 18.35, f"output  {size['output']}"),
+    ):
+        _say(ax, x, y, text, "", ha="left")
+    _say(ax, 5.0, 19.7, r"MultiHead$(Q, K, V)$:", "", fontsize=11)
+    _say(ax, 5.0, 19.1, "the whole picture, right half of Figure 2", "")
     ax.set_xlim(0, WIDE)
     ax.set_ylim(0, TALL)
     ax.axis("off")
@@ -99,28 +109,26 @@ def figure_two(shapes: Mapping[str, ArrayLike], n_heads: int) -> Figure:
 def _boxes(size: Mapping[str, str], n_heads: int) -> list[_Box]:
     linear = "“Linear”"
     return [
-        _Box(1.75, 0.95, 2.7, rf"$X_q$  {size['X_q']}", "x", r"paper: $Q$"),
-        _Box(
-            6.62, 0.95, 5.9, rf"$X_{{kv}}$  {size['X_kv']}", "x", r"paper: $K$ and $V$, one array"
-        ),
-        _Box(1.75, 3.1, 2.5, rf"$W_Q^{{(i)}}$  {size['W_Q']}", "q", linear, copies=True),
-        _Box(5.0, 3.1, 2.5, rf"$W_K^{{(i)}}$  {size['W_K']}", "k", linear, copies=True),
-        _Box(8.25, 3.1, 2.5, rf"$W_V^{{(i)}}$  {size['W_V']}", "v", linear, copies=True),
-        _Box(3.38, 6.6, 4.2, r"MatMul:  $q\,k^{\top}$", "w"),
-        _Box(3.38, 8.3, 4.2, r"Scale: divide by √$d_k$", "w"),
-        _Box(3.38, 9.6, 4.2, "Mask (opt.), SoftMax", "w"),
-        _Box(5.0, 11.4, 4.2, r"MatMul:  weights $\cdot\,v$", "v"),
-        _Box(5.0, 14.6, 6.2, f"Concat: {n_heads} heads side by side", "v"),
-        _Box(5.0, 16.3, 3.6, rf"$W_O$  {size['W_O']}", "x", linear),
+        _Box(1.75, 1.2, 2.7, rf"$X_q$  {size['X_q']}", "x", r"paper: $Q$"),
+        _Box(6.62, 1.2, 5.9, rf"$X_{{kv}}$  {size['X_kv']}", "x", r"paper: $K$ and $V$, one array"),
+        _Box(1.75, 3.3, 2.5, rf"$W_Q^{{(i)}}$  {size['W_Q']}", "q", linear, copies=True),
+        _Box(5.0, 3.3, 2.5, rf"$W_K^{{(i)}}$  {size['W_K']}", "k", linear, copies=True),
+        _Box(8.25, 3.3, 2.5, rf"$W_V^{{(i)}}$  {size['W_V']}", "v", linear, copies=True),
+        _Box(3.38, 6.95, 4.6, r"MatMul:  $q\,k^{\top}$", "w"),
+        _Box(3.38, 8.65, 4.6, r"Scale: divide by √$d_k$", "w"),
+        _Box(3.38, 10.1, 4.6, "Mask (opt.), SoftMax", "w"),
+        _Box(5.3, 11.9, 7.2, r"MatMul:  weights $\cdot\,v$", "v"),
+        _Box(5.0, 15.7, 6.2, f"Concat: {n_heads} heads side by side", "v"),
+        _Box(5.0, 17.5, 3.6, rf"$W_O$  {size['W_O']}", "x", linear),
     ]
 
 
 def _arrows() -> list[tuple[tuple[float, float], tuple[float, float]]]:
     return [
-        ((1.75, 1.45), (1.75, 2.6)), ((5.0, 1.45), (5.0, 2.6)), ((8.25, 1.45), (8.25, 2.6)),
-        ((1.75, 3.6), (1.75, 6.1)), ((5.0, 3.6), (5.0, 6.1)), ((8.25, 3.6), (6.6, 10.9)),
-        ((3.38, 7.1), (3.38, 7.8)), ((3.38, 8.8), (3.38, 9.1)), ((3.38, 10.1), (3.9, 10.9)),
-        ((5.0, 11.9), (5.0, 14.1)), ((5.0, 15.1), (5.0, 15.8)), ((5.0, 16.8), (5.0, 17.5)),
+        ((1.75, 1.68), (1.75, 2.82)), ((5.0, 1.68), (5.0, 2.82)), ((8.25, 1.68), (8.25, 2.82)),
+        ((1.75, 3.78), (1.75, 6.47)), ((5.0, 3.78), (5.0, 6.47)), ((8.25, 3.78), (8.25, 11.42)),
+        ((3.38, 7.43), (3.38, 8.17)), ((3.38, 9.13), (3.38, 9.62)), ((3.38, 10.58), (3.38, 11.42)),
+        ((5.0, 12.38), (5.0, 15.22)), ((5.0, 16.18), (5.0, 17.02)), ((5.0, 17.98), (5.0, 18.75)),
     ]  # fmt: skip
 
 
@@ -145,18 +153,26 @@ def _draw(ax: Axes, box: _Box) -> None:
             (left, bottom), box.width, box.height, boxstyle=style, fill=False, ec=colour, lw=1.3
         )
     )
-    _say(ax, box.x, box.y, box.text, "")
+    _say(ax, box.x, box.y, box.text, "", fontsize=11)
     if box.note:
         # beside the arrow that comes in, or below where none does
         beside = box.note.startswith("“")
         x = box.x - 0.15 if beside else box.x
-        _say(ax, x, bottom - 0.27, box.note, "", ha="right" if beside else "center", fontsize=8)
+        y = bottom - 0.35
+        _say(ax, x, y, box.note, "", ha="right" if beside else "center", faint=True)
 
 
 def _say(
-    ax: Axes, x: float, y: float, text: str, role: str, ha: str = "center", fontsize: float = 10
+    ax: Axes,
+    x: float,
+    y: float,
+    text: str,
+    role: str,
+    ha: str = "center",
+    fontsize: float = SMALL,
+    faint: bool = False,
 ) -> None:
-    colour = COLOURS[role] if role else (FAINT if fontsize < 9 else INK)
+    colour = COLOURS[role] if role else (FAINT if faint else INK)
     ax.text(x, y, text, ha=ha, va="center", color=colour, fontsize=fontsize)
 
 

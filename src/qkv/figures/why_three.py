@@ -20,7 +20,12 @@ class Outcome:
     foretold: float | None = None
 
 
-def outcomes(bars: Sequence[Outcome], baseline: float, xlabel: str = "right answers, %") -> Figure:
+def outcomes(
+    bars: Sequence[Outcome],
+    baseline: float,
+    xlabel: str = "right answers, %",
+    called: str = "no attention",
+) -> Figure:
     """Draw one bar a variant (the mean), one dot a seed, a diamond where the closed form stands.
 
     Parameters
@@ -28,9 +33,11 @@ def outcomes(bars: Sequence[Outcome], baseline: float, xlabel: str = "right answ
     bars : sequence of Outcome
         From top to bottom; accuracies are shares between 0 and 1.
     baseline : float
-        The share without attention (uniform weights): a dashed line.
+        The share without attention (uniform weights), or another line to compare with: dashed.
     xlabel : str
         What the bars show.
+    called : str
+        What the dashed line is called.
 
     Returns
     -------
@@ -54,7 +61,7 @@ def outcomes(bars: Sequence[Outcome], baseline: float, xlabel: str = "right answ
         if bar.foretold is not None:
             ax.plot(100 * bar.foretold, i, "D", mfc="none", mec=INK, ms=7, mew=1.4)
     ax.axvline(100 * baseline, color=FAINT, lw=1.2, ls=(0, (4, 3)))
-    ax.text(100 * baseline, -0.62, "no attention", ha="left", va="bottom", fontsize=9, color=FAINT)
+    ax.text(100 * baseline, -0.62, called, ha="left", va="bottom", fontsize=9, color=FAINT)
     ax.set_yticks(range(len(bars)), [bar.name for bar in bars])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)

@@ -13,6 +13,12 @@ the same fields. Nothing else in qkv imports torch::
 
 from qkv.twins.bias import attention_with_bias
 from qkv.twins.cache import KVCache, cached_attention, extend_cache
+from qkv.twins.cached_decoder import (
+    cached_decoder,
+    cached_decoder_layer,
+    cached_self_attention,
+    memory_cache,
+)
 from qkv.twins.cross_attention import cross_attention, self_attention
 from qkv.twins.dot_product import cosine_similarity, dot_product, dot_product_scores, vector_length
 from qkv.twins.embeddings import embed, vocabulary_scores
@@ -22,6 +28,12 @@ from qkv.twins.grouped_heads import (
     grouped_attention,
     grouped_multi_head_attention,
     repeat_kv_heads,
+)
+from qkv.twins.images import (
+    VisionTransformer,
+    cut_patches,
+    image_tokens,
+    vision_transformer,
 )
 from qkv.twins.layer import (
     DecoderLayer,
@@ -95,17 +107,22 @@ __all__ = [
     "MultiHeadSteps",
     "Transformer",
     "TransformerSteps",
+    "VisionTransformer",
     "additive_scores",
     "attention_from_scores",
     "attention_steps",
     "attention_with_bias",
     "bilinear_scores",
     "cached_attention",
+    "cached_decoder",
+    "cached_decoder_layer",
+    "cached_self_attention",
     "causal_mask",
     "cosine_scores",
     "cosine_similarity",
     "cross_attention",
     "cross_entropy",
+    "cut_patches",
     "decoder",
     "decoder_layer",
     "decoder_layer_pre_norm",
@@ -122,9 +139,11 @@ __all__ = [
     "grouped_attention",
     "grouped_multi_head_attention",
     "head_writes",
+    "image_tokens",
     "kernel_regression",
     "layer_norm",
     "learned_positions",
+    "memory_cache",
     "merge_heads",
     "multi_head_attention",
     "multi_head_attention_einsum",
@@ -155,6 +174,7 @@ __all__ = [
     "transformer_steps",
     "unstack_heads",
     "vector_length",
+    "vision_transformer",
     "vocabulary_scores",
     "window_mask",
 ]

@@ -199,6 +199,12 @@ def check_cache_goes_on(cache: Any, k: Tensor, v: Tensor) -> None:
             )
 
 
+def check_caches(name: str, caches: Any, n_layers: int) -> None:
+    """Refuse anything but one cache for each layer."""
+    if len(caches) != n_layers:
+        raise ValueError(f"{name} must have one cache a layer, {n_layers}, got {len(caches)}")
+
+
 def check_rows_last(P: Tensor, n: int) -> None:
     """Refuse to read row `n` - 1 of a table that ends before it."""
     if n > P.shape[0]:

@@ -8,12 +8,15 @@ from typing import Any
 
 _MODULES = {
     "BookWidget": "base",
+    "CacheStepper": "cache_stepper",
     "CrossAttention": "cross_attention",
     "DotProduct": "dot_product",
     "HeadSplitter": "head_splitter",
+    "InductionTrace": "induction_trace",
     "LayerStepper": "layer_stepper",
     "LearnOneHead": "learn_one_head",
     "MaskLab": "mask_lab",
+    "PatchAttention": "patch_attention",
     "PositionLab": "position_lab",
     "ParameterMap": "parameter_map",
     "NotationDecoder": "notation_decoder",
@@ -27,14 +30,17 @@ _MODULES = {
 }
 __all__ = [
     "BookWidget",
+    "CacheStepper",
     "CrossAttention",
     "DotProduct",
     "HeadSplitter",
+    "InductionTrace",
     "LayerStepper",
     "LearnOneHead",
     "MaskLab",
     "NotationDecoder",
     "ParameterMap",
+    "PatchAttention",
     "PositionLab",
     "QKVTracer",
     "ScaleLab",

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 import qkv
-from tests.core import oracles
+from tests.core import oracles, samples
 from tests.core.lawbook import close, draw, law
 
 N, D_K, D_V = 7, 5, 2
@@ -44,6 +44,136 @@ def the_old_cache_is_left_alone(attend):
     attend(q[4:], k[4:], v[4:], cache)
     close(cache.k, k[:4], atol=0)
     assert cache.n == 4
+
+
+PIECES = (slice(0, 3), slice(3, 4), slice(4, 7))
+
+
+@law("cached_self_attention")
+def pieces_behind_a_cache_equal_the_loop(attend):
+    (X,) = draw((2, N, 11))
+    for p in (
+        samples.self_multi_head(),
+        samples.multi_head(n_heads=6, n_kv_heads=2, d_q=11, d_kv=11, d_model=11),
+    ):
+        cache, outputs = None, []
+        for piece in PIECES:
+            output, weights, cache = attend(X[:, piece], p, cache)
+            outputs.append(output)
+            assert weights.shape == (2, p.n_heads, piece.stop - piece.start, piece.stop)
+        output = np.concatenate(outputs, axis=1)
+        for b in range(2):
+            expected, all_weights = oracles.multi_head(X[b], X[b], p, oracles.causal(N, N))
+            close(output[b], expected)
+            close(weights[b], np.asarray(all_weights)[:, 4:])
+        close(cache.k, qkv.project_heads(X, p.W_K, p.b_K))
+        close(cache.v, qkv.project_heads(X, p.W_V, p.b_V))
+
+
+@law("cached_self_attention")
+def a_mask_hides_old_keys_and_new_ones(attend):
+    """Two rows of pads lie in the cache, and one among the new rows."""
+    (X,) = draw((N, 11), seed=1)
+    p, real = samples.self_multi_head(), np.array([1, 0, 1, 0, 1, 1, 0, 1], bool)[1:]
+    _, _, cache = attend(X[:4], p, None, real[None, :4])
+    for mask in (real[None], np.broadcast_to(real, (3, 1, N))):
+        output, weights, _ = attend(X[4:], p, cache, mask)
+        both = real[None] & oracles.causal(N, N)
+        expected, all_weights = oracles.multi_head(X, X, p, both)
+        close(output, np.asarray(expected)[4:])
+        close(weights, np.asarray(all_weights)[:, 4:])
+
+
+@law("cached_self_attention")
+def the_cache_that_was_given_is_left_alone(attend):
+    (X,) = draw((N, 11), seed=2)
+    p = samples.self_multi_head()
+    _, _, cache = attend(X[:4], p)
+    before = cache.k.copy()
+    attend(X[4:], p, cache)
+    close(cache.k, before, atol=0)
+
+
+@law("memory_cache")
+def the_memory_is_projected_once(make):
+    (memory,) = draw((2, N, 13))
+    p = samples.multi_head(n_heads=6, n_kv_heads=2)
+    cache = make(memory, p)
+    for b in range(2):
+        for g in range(2):
+            close(cache.k[b, g], oracles.project(memory[b], p.W_K[g], p.b_K[g]))
+            close(cache.v[b, g], oracles.project(memory[b], p.W_V[g], p.b_V[g]))
+
+
+def _decoder_inputs(seed):
+    X, memory = draw((2, N, 11), (2, 17, 19), seed=seed)
+    real = np.arange(17) < np.array([[[5]], [[13]]])
+    return X, memory, np.broadcast_to(real, (2, N, 17))
+
+
+@law("cached_decoder_layer")
+def a_layer_in_pieces_equals_the_loop(layer):
+    X, memory, real = _decoder_inputs(3)
+    p, cache, outputs = samples.decoder_layer(), None, []
+    of_memory = qkv.memory_cache(memory, p.cross_attention)
+    for piece in PIECES:
+        output, *weights, cache = layer(X[:, piece], of_memory, p, cache, real[:, :1])
+        outputs.append(output)
+    for b in range(2):
+        expected = oracles.decoder_layer(X[b], memory[b], p, oracles.causal(N, N), real[b])
+        close(np.concatenate(outputs, axis=1)[b], expected[0], atol=1e-10)
+        for actual, wanted in zip(weights, expected[1:], strict=True):
+            close(actual[b], np.asarray(wanted)[:, 4:], atol=1e-10)
+
+
+@law("cached_decoder")
+def a_decoder_in_pieces_equals_the_loop(decode):
+    X, memory, real = _decoder_inputs(4)
+    layers, caches, outputs = (samples.decoder_layer(), samples.decoder_layer(20)), None, []
+    of_memory = [qkv.memory_cache(memory, p.cross_attention) for p in layers]
+    for piece in PIECES:
+        output, own, cross, caches = decode(X[:, piece], of_memory, layers, caches, real[:, :1])
+        outputs.append(output)
+    output = np.concatenate(outputs, axis=1)
+    assert [cache.n for cache in caches] == [N, N]
+    for b in range(2):
+        row = X[b]
+        for i, p in enumerate(layers):
+            keys = [oracles.project(row, W, c) for W, c in zip(
+                p.self_attention.W_K, p.self_attention.b_K, strict=True)]  # fmt: skip
+            close(caches[i].k[b], keys, atol=1e-10)
+            row, own_b, cross_b = oracles.decoder_layer(
+                row, memory[b], p, oracles.causal(N, N), real[b]
+            )
+            close(own[i][b], np.asarray(own_b)[:, 4:], atol=1e-10)
+            close(cross[i][b], np.asarray(cross_b)[:, 4:], atol=1e-10)
+        close(output[b], row, atol=1e-10)
+
+
+@law("pool_kv_heads")
+def neighbouring_heads_are_pooled(pool):
+    p = samples.multi_head(n_heads=6)
+    shared = pool(p, 2)
+    for name in ("W_K", "W_V", "b_K", "b_V"):
+        old, new = getattr(p, name), getattr(shared, name)
+        close(new, [(old[0] + old[1] + old[2]) / 3, (old[3] + old[4] + old[5]) / 3])
+    for name in ("W_Q", "W_O", "b_Q", "b_O"):
+        close(getattr(shared, name), getattr(p, name), atol=0)
+
+
+@law("pool_kv_heads")
+def pooling_equal_heads_changes_nothing(pool):
+    X_q, X_kv = draw((5, 11), (N, 13), seed=5)
+    few = samples.multi_head(n_heads=6, n_kv_heads=2, bias=False)
+    W_K, W_V = np.repeat(few.W_K, 3, axis=0), np.repeat(few.W_V, 3, axis=0)
+    many = qkv.MultiHeadParameters(few.W_Q, W_K, W_V, few.W_O)
+    close(pool(many, 6).W_K, W_K, atol=0)
+    shared = pool(many, 2)
+    assert shared.n_kv_heads == 2
+    close(
+        qkv.grouped_multi_head_attention(X_q, X_kv, shared)[0],
+        qkv.multi_head_attention(X_q, X_kv, many)[0],
+    )
 
 
 @law("partial_attention")
