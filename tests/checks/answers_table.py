@@ -2796,7 +2796,6 @@ def way_axis(s, m, v, g):
     return w * (up - (w * up).sum(1, keepdims=True)), w.T @ g
 
 
-<<<<<<< HEAD
 # --- a contract with torch -----------------------------------------------------------------------
 
 
@@ -2893,7 +2892,8 @@ def strangers_in_place(layer, X):
         X[b] -= 1.0
     X += 1.0
     return most
-=======
+
+
 # --- two_layers ----------------------------------------------------------------------------------
 
 
@@ -3095,7 +3095,6 @@ def cuts_allclose(step, whole, X):
         both = np.concatenate([first, step(X[m:], cache)[0]])
         found.append(float(not np.allclose(both, whole(X), rtol=0, atol=1e-10)))
     return found
->>>>>>> 656d0f36059509902348325c52b3414ea208c0ad
 
 
 WRONG = {
