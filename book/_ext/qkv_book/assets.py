@@ -40,6 +40,7 @@ LATER = {
     "qkv/tokens-to-rows.js": "qkv/word-pieces.js",
     "qkv/translator-explorer.js": "qkv/translator-weights.js",
     "qkv/induction-trace.js": "qkv/two-layers-weights.js",
+    "qkv/real-heads.js": "qkv/real-heads-data.js",
 }
 
 # Until the text face arrives, a face of every system is drawn at its width, so that no line moves.

@@ -466,9 +466,8 @@ def packed_rows() -> Row:
     E = h * d
     rows = np.arange(3 * E).reshape(3, h, d)
     # what `pack_in_proj` does to matrices whose columns are numbered as the rows they become
-    layer = MultiHeadParameters(
-        *(np.repeat(block[:, None, :], E, axis=1).astype(float) for block in rows), np.eye(E)
-    )
+    W_Q, W_K, W_V = (np.repeat(block[:, None, :], E, axis=1).astype(float) for block in rows)
+    layer = MultiHeadParameters(W_Q, W_K, W_V, np.eye(E))
     packed = pack_in_proj(layer)["in_proj_weight"]
     assert np.array_equal(packed[:, 0], np.arange(3 * E))
     right = (float(layer.W_K[i - 1, 0, 0]), float(layer.W_K[i - 1, 0, -1]))

@@ -12,6 +12,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qkv.checks.answers import UnreadableAnswerError, Value, to_value, written
+from qkv.checks.limits import SECONDS, OutOfTimeError, limited
 from qkv.checks.report import Difference, Result
 
 if TYPE_CHECKING:
@@ -30,6 +32,14 @@ _DRAWS = 200
 PRIMES = (2, 3, 5, 7, 11)
 _HERE = str(Path(__file__).parent)
 _TOLERANCE = {2: (2e-2, 2e-2), 4: (1e-4, 1e-5), 8: (1e-7, 1e-9)}
+ENDLESS = (
+    "Your code was still running when its time was over, and was stopped. Which loop has no end,"
+    " or goes over far too much?"
+)
+HUGE = (
+    "Your code asked for more memory than this exercise can need. Which array has become so large,"
+    " and which axis is one too many?"
+)
 _UNTOUCHED = "inputs untouched"
 
 
@@ -109,7 +119,7 @@ def climb(exercise: Code, function: object, seed: int) -> Result:
         misfit = _misfit(function, case.args)
         if misfit:
             return report(False, misfit, rung=rung.name, height=number)
-        outcome = _call(function, given, exercise.returns)
+        outcome = _call(function, given, exercise.returns, limited)
         if isinstance(outcome.error, NotImplementedError):
             message = f"Write `{exercise.function}` first: it still raises NotImplementedError."
             return report(False, message, started=False)
@@ -160,13 +170,25 @@ def _telling_case(rung: Rung, returns: tuple[str, ...], rng: np.random.Generator
     return spare
 
 
-def _call(function: Any, args: tuple[Any, ...], returns: tuple[str, ...]) -> _Outcome:
+def _call(
+    function: Any,
+    args: tuple[Any, ...],
+    returns: tuple[str, ...],
+    limits: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> _Outcome:
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), limits():
             warnings.simplefilter("ignore")
             return _Outcome(value=to_value(function(*args), returns))
     except UnreadableAnswerError as sentence:
         return _Outcome(sentence=str(sentence))
+    except OutOfTimeError as stopped:
+        late = TimeoutError(f"stopped after {SECONDS:g} seconds").with_traceback(
+            stopped.__traceback__
+        )
+        return _Outcome(error=late, sentence=ENDLESS)
+    except MemoryError as error:
+        return _Outcome(error=error, sentence=HUGE)
     except SystemExit as error:
         return _Outcome(error=RuntimeError(f"it called exit({error.code or ''})"))
     except Exception as error:  # whatever the learner's code raises is shown to the learner
@@ -302,7 +324,13 @@ def _first_touched(
             if old != new:
                 return name, f"it had {len(old)} entries, now {len(new)}"
             continue
+        if isinstance(old, list | tuple) and len(old) != len(new):
+            return name, f"it had {len(old)} entries, now {len(new)}"
         old, new = np.asarray(old), np.asarray(new)
+        if old.dtype.kind not in "iufb":
+            if not np.array_equal(old, new):
+                return name, "its entries are not the same"
+            continue
         if old.shape != new.shape:
             return name, f"its shape was {old.shape}, now {new.shape}"
         changed = np.argwhere(~np.isclose(old, new, rtol=0, atol=0, equal_nan=True))

@@ -155,6 +155,22 @@ class MiniLM:
             row[: len(sentence.ids)] = sentence.ids
         return Sentences(ids, lengths, tuple(tuple(sentence.tokens) for sentence in encoded))
 
+    def embed(self, ids: Array) -> Array:
+        """Return what enters the first layer: three rows a token, summed and normalised.
+
+        Parameters
+        ----------
+        ids : int array, shape (..., n)
+            One sentence a row.
+
+        Returns
+        -------
+        X : array, shape (..., n, 384)
+            The piece's row of E, the position's of P and the first of S, through a LayerNorm.
+        """
+        positions = learned_positions(self.P, ids.shape[-1])
+        return layer_norm(embed(ids, self.E) + positions + self.S[0], self.norm)
+
     def run(self, sentences: Sentences) -> MiniLMSteps:
         """Run the model, one function of core after the other, and keep every step.
 
@@ -168,17 +184,46 @@ class MiniLM:
         MiniLMSteps
             The rows between the layers, the weights in them, and one vector a sentence.
         """
-        positions = learned_positions(self.P, sentences.ids.shape[-1])
-        X = layer_norm(embed(sentences.ids, self.E) + positions + self.S[0], self.norm)
+        X = self.embed(sentences.ids)
         rows, weights_by_layer = [X], []
         for layer in self.layers:
             X, weights = encoder_layer(X, layer, sentences.mask)
             rows.append(X)
             weights_by_layer.append(weights)
-        own = np.swapaxes(sentences.mask, -1, -2)  # padding is no part of the mean
-        means = np.sum(X, axis=-2, where=own) / sentences.lengths[:, None].astype(X.dtype)
-        vectors = means / vector_length(means)[:, None]
+        vectors = sentence_vectors(X, sentences)
         return MiniLMSteps(tuple(rows), tuple(weights_by_layer), vectors)
+
+
+def sentence_vectors(X: Array, sentences: Sentences) -> Array:
+    """Return the mean of each sentence's own rows, at length 1.
+
+    Parameters
+    ----------
+    X : array, shape (batch, n, 384)
+        The last layer's rows.
+    sentences : Sentences
+        Which of the rows are padding, and no part of the mean.
+
+    Returns
+    -------
+    vectors : array, shape (batch, 384)
+        The dot product of two of them is their cosine similarity.
+
+    References
+    ----------
+    Reimers and Gurevych, "Sentence-BERT" (2019), section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qkv.data import Sentences, sentence_vectors
+    >>> two = Sentences(np.array([[7, 8, 0]]), np.array([2]), (("a", "b"),))
+    >>> print(sentence_vectors(np.array([[[6.0, 0.0], [0.0, 8.0], [9.0, 9.0]]]), two))
+    [[0.6 0.8]]
+    """
+    own = np.swapaxes(sentences.mask, -1, -2)
+    means = np.sum(X, axis=-2, where=own) / sentences.lengths[:, None].astype(X.dtype)
+    return means / vector_length(means)[:, None]
 
 
 @cache

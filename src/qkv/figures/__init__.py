@@ -12,6 +12,7 @@ from qkv.figures.masks import masked_map
 from qkv.figures.multi_head import head_maps
 from qkv.figures.order import against_offset, by_place, code_map, moved_rows
 from qkv.figures.projections import Block, projection_flow
+from qkv.figures.real_heads import head_grids, head_lines, shares_by_layer
 from qkv.figures.scale import against_width, steps_needed
 from qkv.figures.softmax import seeds, weight_curves
 from qkv.figures.tokens import named_rows, token_rows
@@ -39,6 +40,8 @@ __all__ = [
     "error_curves",
     "figure_two",
     "growing",
+    "head_grids",
+    "head_lines",
     "head_maps",
     "head_scores",
     "heat_map",
@@ -58,6 +61,7 @@ __all__ = [
     "row_windows",
     "seeds",
     "seeds_in_rows",
+    "shares_by_layer",
     "signed_maps",
     "steps_needed",
     "token_rows",
