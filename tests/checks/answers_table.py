@@ -2906,7 +2906,7 @@ def torch_blocks(packed, out, h, order=(0, 1, 2)):
     return (*(made[n] for n in order), made[3])
 
 
-def pooled(encoder, X, lengths):
+def pooled_alone(encoder, X, lengths):
     """Right, one sentence after the other, without pads."""
     return [encoder(x[None, :n], np.zeros((1, n), bool))[0].mean(0) for x, n in zip(X, lengths)]  # noqa: B905
 
@@ -5731,7 +5731,7 @@ RIGHT = {
         lambda a, h, layer, f: (layer(attn_mask=np.repeat(~a, h, 0)), f(attn_mask=a[:, None])),
     ],
     "torch_contract.copy_weights": [torch_split, lambda *a: list(torch_split(*a))],
-    "torch_contract.repair_pads": [pooled, pooled_with(lambda pad: pad)],
+    "torch_contract.repair_pads": [pooled_alone, pooled_with(lambda pad: pad)],
     "torch_contract.batch_test": [strangers],
     "decoded.from_columns": [
         lambda *W: [np.einsum("...ij->...ji", w) for w in W],
