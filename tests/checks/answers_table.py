@@ -2857,6 +2857,104 @@ def both_ways(n):
     return [np.arange(n), np.arange(n)[::-1]]
 
 
+# --- a contract with torch -----------------------------------------------------------------------
+
+
+def forms_right(allowed, n_heads, layer, function):
+    b, n_q, n_k = allowed.shape
+    blocked = np.zeros((b, n_heads, n_q, n_k), bool)
+    blocked[:] = ~allowed[:, None]
+    return layer(blocked.reshape(-1, n_q, n_k)), function(~blocked)
+
+
+def forms_float(allowed, n_heads, layer, function):
+    added = np.where(allowed, 0.0, -np.inf)[:, None]
+    return layer(np.concatenate([added[b] for b in range(len(added)) for _ in range(n_heads)])), (
+        function(added)
+    )
+
+
+def forms_repeated(allowed, n_heads, layer, function):
+    return layer(np.concatenate([~allowed] * n_heads)), function(allowed[:, None])
+
+
+def torch_split(packed, out, h):
+    """Right, column by column."""
+    E, d = len(out), len(out) // h
+    made = np.empty((3, h, E, d))
+    for kind in range(3):
+        for i in range(h):
+            for c in range(d):
+                made[kind, i, :, c] = packed[kind * E + i * d + c]
+    return (*made, np.transpose(out))
+
+
+def torch_dealt(packed, out, h):
+    E = len(out)
+    return (*(W.T.reshape(E, E // h, h).transpose(2, 0, 1) for W in np.split(packed, 3)), out.T)
+
+
+def torch_by_head(packed, out, h):
+    E = len(out)
+    d = E // h
+    rows = [packed[3 * d * i : 3 * d * (i + 1)] for i in range(h)]
+    return (*(np.stack([r[n * d : (n + 1) * d].T for r in rows]) for n in range(3)), out.T)
+
+
+def torch_blocks(packed, out, h, order=(0, 1, 2)):
+    made = torch_split(packed, out, h)
+    return (*(made[n] for n in order), made[3])
+
+
+def pooled_alone(encoder, X, lengths):
+    """Right, one sentence after the other, without pads."""
+    return [encoder(x[None, :n], np.zeros((1, n), bool))[0].mean(0) for x, n in zip(X, lengths)]  # noqa: B905
+
+
+def pooled_with(mask_of, divide=True):
+    def pool(encoder, X, lengths):
+        pad = np.arange(X.shape[1])[None] > np.array(lengths)[:, None] - 1
+        rows = np.array(encoder(X, mask_of(pad)))
+        rows[pad] = 0
+        return rows.sum(1) / (np.array(lengths)[:, None] if divide else X.shape[1])
+
+    return pool
+
+
+def pooled_all(encoder, X, lengths):
+    return encoder(X, np.arange(X.shape[1]) >= lengths[:, None]).mean(axis=1)
+
+
+def pooled_as_found(encoder, X, lengths):
+    return encoder(X, np.arange(X.shape[1]) < lengths[:, None]).mean(axis=1)
+
+
+def pooled_nonzero(encoder, X, lengths):
+    """Count the rows that are not zero: right only on the fast path."""
+    rows = encoder(X, np.arange(X.shape[1]) >= lengths[:, None])
+    return rows.sum(axis=1) / rows.any(axis=-1).sum(axis=1)[:, None]
+
+
+def strangers(layer, X, least=1e-9, changed=None, keep=False):
+    most = 0
+    for b in range(len(X)) if changed is None else [changed]:
+        other = np.array(X)
+        other[b] = other[b] * 2 + 1
+        moved = [t for t in range(len(X)) if np.abs(layer(other)[t] - layer(X)[t]).max() > least]
+        most = max(most, len([t for t in moved if keep or t != b]))
+    return most
+
+
+def strangers_in_place(layer, X):
+    before, most = layer(X), 0
+    for b in range(len(X)):
+        X[b] += 1.0
+        most = max(most, int((np.abs(layer(X) - before).max(axis=(1, 2)) > 1e-9).sum()) - 1)
+        X[b] -= 1.0
+    X += 1.0
+    return most
+
+
 # --- two_layers ----------------------------------------------------------------------------------
 
 
@@ -3986,6 +4084,110 @@ WRONG = {
         ),
         (lambda part, X: max(others(part, X, least=1e-3)), "a faint leak", "more than rounding"),
         (others_in_place, "inputs untouched", "writes into its argument"),
+    ],
+    "torch_contract.translate_mask": [
+        (
+            lambda a, h, layer, f: (layer(np.repeat(a, h, 0)), f(a[:, None])),
+            "one sentence",
+            "True do",
+        ),
+        (
+            lambda a, h, layer, f: (layer(np.repeat(~a, h, 0)), f(~a[:, None])),
+            "one sentence",
+            "Does True keep there",
+        ),
+        (
+            lambda a, h, layer, f: (layer(np.repeat(a, h, 0)), f(~a[:, None])),
+            "one sentence",
+            "Which of the two wants the inverse",
+        ),
+        (
+            lambda a, h, layer, f: (layer(np.repeat(~a, h, 0) * 1.0), f(a[:, None] * 1.0)),
+            "one sentence",
+            "Which type hides",
+        ),
+        (
+            lambda a, h, layer, f: (layer(np.repeat(~a, h, 0)), f(a[:, None] * 1.0)),
+            "one sentence",
+            "Your function hides nothing",
+        ),
+        (
+            lambda a, h, layer, f: (layer(np.repeat(~a, h, 0) * 1.0), f(a[:, None])),
+            "one sentence",
+            "Your layer hides nothing",
+        ),
+        (
+            lambda a, h, layer, f: (layer(np.repeat(~a, h, 0) * 1), f(a[:, None])),
+            "one sentence",
+            "A mask was refused",
+        ),
+        (forms_repeated, "three sentences", "what changes faster"),
+        (lambda a, h, layer, f: (layer(~a[0]), f(a[:, None])), "three sentences", "to all"),
+        (lambda a, h, layer, f: (layer(~a[0]), f(a[0])), "three sentences", "Where are the others"),
+        (
+            lambda a, h, layer, f: (layer(np.repeat(~a, h, 0)), f(a)),
+            "three sentences",
+            "Which axis is missing",
+        ),
+    ],
+    "torch_contract.copy_weights": [
+        (
+            lambda p, o, h: (*(W.swapaxes(1, 2) for W in torch_split(p, o, h)[:3]), o),
+            "one head",
+            "outputs first",
+        ),
+        (lambda p, o, h: (*torch_split(p, o, h)[:3], o), "one head", "the last one"),
+        (
+            lambda p, o, h: (*(W.swapaxes(1, 2) for W in torch_split(p, o, h)[:3]), o.T),
+            "one head",
+            "must meet X",
+        ),
+        (lambda p, o, h: torch_blocks(p, o, h, (1, 0, 2)), "one head", "Queries and keys changed"),
+        (lambda p, o, h: torch_blocks(p, o, h, (0, 2, 1)), "one head", "Keys and values changed"),
+        (lambda p, o, h: (*(W.T for W in np.split(p, 3)), o.T), "one head", "the axis that counts"),
+        (lambda p, o, h: torch_split(p, o, h)[:3], "one head", "4 are asked for"),
+        (
+            lambda p, o, h: (*(W.T.reshape(h, len(o), -1) for W in np.split(p, 3)), o.T),
+            "three heads",
+            "heads' axis the first one",
+        ),
+        (torch_dealt, "three heads", "side by side"),
+        (torch_by_head, "three heads", "the kind or the head"),
+    ],
+    "torch_contract.repair_pads": [
+        (pooled_as_found, "no pads", "What does True say"),
+        (lambda e, X, n: e(X, np.zeros(X.shape[:2], bool)).sum(axis=1), "no pads", "By what is"),
+        (lambda e, X, n: e(X, np.zeros(X.shape[:2], bool))[:, 0], "no pads", "first word's row"),
+        (lambda e, X, n: e(X, np.zeros(X.shape[:2], bool))[:, -1], "no pads", "last word's row"),
+        (
+            lambda e, X, n: e(X, np.zeros((len(X), 1, X.shape[1]), bool)).mean(axis=1),
+            "no pads",
+            "was not content",
+        ),
+        (pooled_all, "pads", "Which rows does it count"),
+        (pooled_with(np.zeros_like), "pads", "have looked at pads"),
+        (lambda e, X, n: e(X, np.zeros(X.shape[:2], bool)).mean(axis=1), "pads", "come in twice"),
+        (pooled_with(lambda pad: pad, divide=False), "pads", "the division by all places"),
+        (pooled_nonzero, "pads", "Which rows does it count"),
+    ],
+    "torch_contract.batch_test": [
+        (lambda f, X: strangers(f, X, keep=True), "an honest layer", "May it move"),
+        (lambda f, X: len(X) - 1, "an honest layer", "all the others move"),
+        (lambda f, X: len(X), "an honest layer", "all sentences move"),
+        (lambda f, X: f(X[0]), "an honest layer", "Your test stopped"),
+        (lambda f, X: 0, "the batch is not first", "finds nothing"),
+        (
+            lambda f, X: int(strangers(f, X) > 0),
+            "the batch is not first",
+            "How many sentences moved",
+        ),
+        (
+            lambda f, X: strangers(f, X, changed=len(X) - 1),
+            "a triangle over sentences",
+            "You changed the last sentence",
+        ),
+        (lambda f, X: strangers(f, X, least=1e-3), "a faint mixture", "How exact is a float64"),
+        (strangers_in_place, "inputs untouched", "writes into its argument"),
     ],
     "decoded.from_columns": [
         (lambda *W: W, "one head", "returned them as they came"),
@@ -5864,6 +6066,14 @@ RIGHT = {
     "layer.repair": [stack_right, lambda *given: stack_right(*given).tolist()],
     "layer.backward": [norm_back_jacobian, back_numeric],
     "layer.expose": [lambda part, X: max(others(part, X)), others_random],
+    "torch_contract.translate_mask": [
+        forms_right,
+        forms_float,
+        lambda a, h, layer, f: (layer(attn_mask=np.repeat(~a, h, 0)), f(attn_mask=a[:, None])),
+    ],
+    "torch_contract.copy_weights": [torch_split, lambda *a: list(torch_split(*a))],
+    "torch_contract.repair_pads": [pooled_alone, pooled_with(lambda pad: pad)],
+    "torch_contract.batch_test": [strangers],
     "decoded.from_columns": [
         lambda *W: [np.einsum("...ij->...ji", w) for w in W],
         lambda *W: (*(w.transpose(0, 2, 1) for w in W[:3]), W[3].T.astype(np.float32)),
