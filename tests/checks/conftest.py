@@ -4,11 +4,12 @@ import html
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from qkv.checks import ids
+from qkv.checks import get, ids
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = """
@@ -38,19 +39,43 @@ def build(folder: Path, text: str, builder: str = "html") -> subprocess.Complete
     )
 
 
+# One of each kind and those that the tests take by name: enough where all would tell nothing more.
+FEW = (
+    "dot_product.sign", "dot_product.row", "dot_product.loop", "projections.entry",
+    "projections.count", "projections.twice", "masks.pipeline", "projections.array_shapes",
+    "scale.formula", "masks.cheat", "projections.who_looks",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory) -> Path:
     """Return the folder of a page with all exercises, as Sphinx writes it."""
-    text = "\n".join(f"```{{exercise}} {name}\n```\n" for name in ids())
-    folder = tmp_path_factory.mktemp("exercises")
+    return build_page(tmp_path_factory.mktemp("exercises"), ids())
+
+
+@pytest.fixture(scope="session")
+def dressed(tmp_path_factory) -> Path:
+    """Return a page of all exercises that the page judges, as the book shows them."""
+    names = [name for name in ids() if get(name).kind != "code"]
+    return dress(build_page(tmp_path_factory.mktemp("judged"), names))
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory) -> Path:
+    """Return such a page with a few exercises, of every kind."""
+    return dress(build_page(tmp_path_factory.mktemp("few"), FEW))
+
+
+def build_page(folder: Path, names: Iterable[str]) -> Path:
+    """Build a page of these exercises into a folder."""
+    text = "\n".join(f"```{{exercise}} {name}\n```\n" for name in names)
     done = build(folder, f"# All exercises\n\n{text}")
     assert done.returncode == 0, done.stderr
     return folder
 
 
-@pytest.fixture(scope="session")
-def dressed(built) -> Path:
-    """Return the same page with the book's style, the script and a strict policy."""
+def dress(built: Path) -> Path:
+    """Give a built page the book's style, the script and a strict policy."""
     body = re.search(
         r'<div class="body" role="main">(.*?)</section>',
         (built / "html/index.html").read_text(),

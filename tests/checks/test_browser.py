@@ -6,6 +6,7 @@ import pytest
 from docutils.nodes import make_id
 
 from qkv.checks import get, ids
+from tests.checks.conftest import FEW
 
 pytestmark = pytest.mark.browser
 IN_PAGE = [name for name in ids() if get(name).kind != "code"]
@@ -101,8 +102,8 @@ def test_every_exercise_wrong_then_right_by_keyboard(dressed, open_page):
         assert done.is_visible()
 
 
-def test_hints_come_one_at_a_time_by_keyboard(dressed, open_page):
-    page = open_page(dressed)
+def test_hints_come_one_at_a_time_by_keyboard(few, open_page):
+    page = open_page(few)
     hints = page.locator("#exercise-projections-twice .qkv-fold-hint > summary")
     for shown in range(3):
         assert [hints.nth(n).is_visible() for n in range(3)] == [n <= shown for n in range(3)]
@@ -110,8 +111,8 @@ def test_hints_come_one_at_a_time_by_keyboard(dressed, open_page):
         page.keyboard.press("Enter")
 
 
-def test_the_solution_is_offered_after_two_different_tries(dressed, open_page):
-    page = open_page(dressed)
+def test_the_solution_is_offered_after_two_different_tries(few, open_page):
+    page = open_page(few)
     root = page.locator("#exercise-projections-count")
     offer = root.get_by_role("button", name="Show the solution")
     for text, offered in (("80", 0), ("80", 0), ("", 0), ("many", 0), ("81", 1)):
@@ -122,8 +123,8 @@ def test_the_solution_is_offered_after_two_different_tries(dressed, open_page):
     assert root.locator(".qkv-fold-solution").get_attribute("open") is not None
 
 
-def test_what_is_typed_is_shown_as_text(dressed, open_page):
-    page = open_page(dressed)
+def test_what_is_typed_is_shown_as_text(few, open_page):
+    page = open_page(few)
     field = page.locator("#exercise-projections-count input")
     field.fill('<img src=x onerror="alert(1)">')
     field.press("Enter")
@@ -133,8 +134,8 @@ def test_what_is_typed_is_shown_as_text(dressed, open_page):
     assert feedback.get_attribute("data-state") == "unread"
 
 
-def test_a_success_is_remembered(dressed, open_page):
-    page = open_page(dressed)
+def test_a_success_is_remembered(few, open_page):
+    page = open_page(few)
     answer_by_keyboard(page, get("dot_product.sign"), right=True)
     page.reload()
     done = page.locator(".qkv-exercise-done:visible")
@@ -144,60 +145,60 @@ def test_a_success_is_remembered(dressed, open_page):
 
 
 @pytest.mark.parametrize("broken", ["null", "{}", "[", '"x"'])
-def test_a_broken_memory_is_forgotten(dressed, open_page, broken):
-    page = open_page(dressed)
+def test_a_broken_memory_is_forgotten(few, open_page, broken):
+    page = open_page(few)
     page.evaluate("text => localStorage.setItem('qkv-solved', text)", broken)
     page.reload()
     feedback = answer_by_keyboard(page, get("dot_product.sign"), right=True)
     assert feedback.get_attribute("data-state") == "right"
 
 
-def test_without_storage_it_works_and_forgets(dressed, chromium):
+def test_without_storage_it_works_and_forgets(few, chromium):
     context = chromium.new_context()
     context.add_init_script(
         "Object.defineProperty(window, 'localStorage', {get() { throw new Error('refused') }})"
     )
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(dressed.as_uri())
+    page.goto(few.as_uri())
     feedback = answer_by_keyboard(page, get("dot_product.sign"), right=True)
     assert feedback.get_attribute("data-state") == "right"
     assert errors == []
     context.close()
 
 
-def test_nothing_moves_when_the_script_wakes_up(dressed, open_page):
+def test_nothing_moves_when_the_script_wakes_up(few, open_page):
     place = "() => [...document.querySelectorAll('.qkv-exercise')].map(e => e.offsetHeight)"
-    with_script = open_page(dressed).evaluate(place)
-    asleep = open_page(dressed, java_script_enabled=False)
+    with_script = open_page(few).evaluate(place)
+    asleep = open_page(few, java_script_enabled=False)
     boxes = asleep.locator(".qkv-exercise")
     heights = [round(boxes.nth(n).bounding_box()["height"]) for n in range(boxes.count())]
     notes = asleep.locator(".qkv-exercise-asleep")
-    assert notes.count() == len(IN_PAGE)
+    assert notes.count() == sum(get(name).kind != "code" for name in FEW)
     assert notes.first.is_visible()
     # Apart from the line that says so, the page without the script is the page with it.
-    code = [n for n, name in enumerate(ids()) if get(name).kind == "code"]
+    code = [n for n, name in enumerate(FEW) if get(name).kind == "code"]
     assert [heights[n] for n in code] == [with_script[n] for n in code]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_and_nothing_overflows(dressed, open_page, axe_violations, width, theme):
-    page = open_page(dressed, width=width, theme=theme)
+def test_axe_finds_nothing_and_nothing_overflows(few, open_page, axe_violations, width, theme):
+    page = open_page(few, width=width, theme=theme)
     answer_by_keyboard(page, get("dot_product.sign"), right=False)
     answer_by_keyboard(page, get("dot_product.row"), right=False)
     answer_by_keyboard(page, get("projections.entry"), right=True)
     for kind in ("order", "match", "fill", "cell"):
-        name = next(name for name in IN_PAGE if get(name).kind == kind)
+        name = next(name for name in FEW if get(name).kind == kind)
         answer_by_keyboard(page, get(name), right=kind == "order")
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
     assert axe_violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_step_keeps_the_focus_and_says_where_it_is(dressed, open_page):
-    page = open_page(dressed)
-    name = next(name for name in IN_PAGE if get(name).kind == "order")
+def test_a_step_keeps_the_focus_and_says_where_it_is(few, open_page):
+    page = open_page(few)
+    name = next(name for name in FEW if get(name).kind == "order")
     root = page.locator(f"#{make_id(f'exercise-{name}')}")
     count = root.locator("li").count()
     down = root.locator("li").first.locator('[data-move="down"]')
@@ -216,9 +217,9 @@ def test_a_step_keeps_the_focus_and_says_where_it_is(dressed, open_page):
     assert last.evaluate("e => e === document.activeElement")
 
 
-def test_an_open_menu_is_no_try(dressed, open_page):
-    page = open_page(dressed)
-    name = next(name for name in IN_PAGE if get(name).kind == "match")
+def test_an_open_menu_is_no_try(few, open_page):
+    page = open_page(few)
+    name = next(name for name in FEW if get(name).kind == "match")
     root = page.locator(f"#{make_id(f'exercise-{name}')}")
     root.locator(".qkv-exercise-check").press("Enter")
     feedback = root.locator(".qkv-exercise-feedback")
