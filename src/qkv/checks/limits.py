@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,28 +60,37 @@ def limited(seconds: float | None = None, memory: int = BYTES) -> Iterator[None]
 
 @contextmanager
 def _time(seconds: float) -> Iterator[None]:
-    done = threading.Event()
-    watcher = threading.Thread(
-        target=_watch, args=(threading.get_ident(), seconds, done), daemon=True
-    )
+    # A plain lock, for an error may arrive at any line and a lock is taken or given in one.
+    gate, ended = threading.Lock(), [False]
+    thread = threading.get_ident()
+    gate.acquire()
+
+    def watch() -> None:
+        armed.acquire()
+        wait = seconds
+        while not gate.acquire(timeout=wait):
+            _raise_in(thread, OutOfTimeError)
+            wait = _AGAIN
+        ended[0] = True
+
+    armed = threading.Lock()
+    armed.acquire()
+    watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
+        armed.release()  # from here on the time runs
         yield
     finally:
-        while True:  # the time may be over in these very lines
+        for _ in range(2):  # the time may be over in these very lines, but not twice so soon
             try:
-                done.set()
-                watcher.join()
-                _raise_in(threading.get_ident(), None)
-                break
+                while not ended[0]:
+                    if gate.locked():
+                        gate.release()
+                    time.sleep(0)
             except OutOfTimeError:
                 continue
-
-
-def _watch(thread: int, seconds: float, done: threading.Event) -> None:
-    while not done.wait(seconds):
-        _raise_in(thread, OutOfTimeError)
-        seconds = _AGAIN
+        _raise_in(thread, None)
+        watcher.join()
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
