@@ -42,10 +42,13 @@ def test_an_experiment_keeps_the_contract(name):
     assert all(isinstance(config, module.Config) for config in configs)
 
 
+NOTHING_RANDOM = {"real_search"}  # a finished model on a fixed list of sentences
+
+
 @pytest.mark.parametrize("name", experiment_names())
 def test_a_result_says_how_it_was_made_and_names_no_machine(name):
     result = load_result(name)
-    assert len(result.seeds) >= 3
+    assert len(result.seeds) >= (1 if name in NOTHING_RANDOM else 3)
     assert result.seconds > 0
     assert {"python", "numpy"} <= set(result.versions)
     assert set(result.machine) == {"system", "processor", "cores"}

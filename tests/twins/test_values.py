@@ -19,6 +19,8 @@ NO_TWIN = {
     "partial_attention": "torch has its own fused kernel, and autograd keeps every tile",
     "tiled_attention": "torch has its own fused kernel, and autograd keeps every tile",
     "tiled_causal_attention": "torch has its own fused kernel, and autograd keeps every tile",
+    "online_attention_steps": "what pages look into; torch has its own fused kernel",
+    "OnlineSteps": "what pages look into; torch has its own fused kernel",
     "pack_in_proj": "to_core() first: its state dict loads into nn.MultiheadAttention",
     "unpack_in_proj": "gives core's parameters, which a module takes",
     "xavier_uniform": "the first numbers come from a numpy Generator, by core",
