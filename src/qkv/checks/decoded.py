@@ -520,9 +520,9 @@ def multi() -> Fill:
             "Write head $i$ of a *cross-attention* layer so that no letter has two meanings."
             " The decoder's"
             " rows ask; the encoder's output is asked. What stands in the boxes?\n\n"
-            "$$\\mathrm{head}_i = \\operatorname{Attention}(\\boxed{1}\\,\\WQ^{(i)},\\;"
-            " \\boxed{2}\\,\\WK^{(i)},"
-            "\\; \\boxed{3}\\,\\WV^{(i)})$$\n\n"
+            "$$\\begin{aligned} \\mathrm{head}_i = \\operatorname{Attention}("
+            "&\\boxed{1}\\,\\WQ^{(i)},\\\\ &\\boxed{2}\\,\\WK^{(i)},\\\\"
+            " &\\boxed{3}\\,\\WV^{(i)}) \\end{aligned}$$\n\n"
             "$$\\text{output} = [\\mathrm{head}_1 \\cdots \\mathrm{head}_h]\\;\\boxed{4}$$"
         ),
         pairs=(("1", "X_q"), ("2", "X_kv"), ("3", "X_kv"), ("4", "W_O")),
