@@ -38,7 +38,7 @@ class Step:
     name: str
     command: list[str]
     quick: bool = False
-    minutes: int = 30
+    minutes: int = 50
     after: str = ""  # the name of a step that must have ended
 
 
